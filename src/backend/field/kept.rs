@@ -74,7 +74,7 @@ pub(super) enum Runner<'r> {
 /// What is kept.
 #[derive(Debug)]
 enum KeptBody {
-    Strip(KeptRun),
+    Strip(Box<KeptRun>),
     #[cfg(feature = "native")]
     Sweep(KeptSweep),
 }
@@ -231,7 +231,7 @@ impl KeptRuns {
                 };
                 let inputs: Option<Vec<_>> = lent.iter().enumerate().map(operand).collect();
                 let keep = |inputs: Vec<_>| bound.keep((part.shape, order), &inputs, &results, &cells);
-                inputs.and_then(keep).map(|run| KeptBody::Strip(run.counted_as(calls as u64)))
+                inputs.and_then(keep).map(|run| KeptBody::Strip(Box::new(run.counted_as(calls as u64))))
             }
             #[cfg(feature = "native")]
             Runner::Library(library, _) => {

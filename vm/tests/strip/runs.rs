@@ -43,7 +43,7 @@ fn columns_move_between_runs() {
                 let memory: Vec<Guarded> =
                     memory.iter().map(|bytes| Guarded::of(bytes, Guard::Behind)).collect();
                 let mut pointers: Vec<*mut u8> = memory.iter().map(Guarded::pointer).collect();
-                let mut steps = vec![row_bytes; COLUMNS + 2];
+                let mut steps = [row_bytes; COLUMNS + 2];
                 (steps[2], steps[COLUMNS]) = (0, 0);
                 // The last column that is read goes up.
                 pointers[COLUMNS - 1] =

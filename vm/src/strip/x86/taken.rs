@@ -6,8 +6,7 @@
 //!             one xmm       one xmm              vinsertf…: two xmm to a ymm, two ymm to a zmm
 //! ```
 //!
-//! The instructions that gather do the same by two loads and some more a lane, and take twice as long on processors where they are
-//! a sequence of microcode. In the rest of rows, lanes behind the last row have the cell of the first row: no byte is read
+//! The instructions that gather take longer where they are a sequence of microcode. In the rest of rows, lanes behind the last row have the cell of the first row: no byte is read
 //! that is none of the positions' or of the cells'.
 
 use crate::strip::op::Lane;
