@@ -76,7 +76,8 @@ pub(super) enum Runner<'r> {
 enum KeptBody {
     Strip(Box<KeptRun>),
     #[cfg(feature = "native")]
-    Sweep(KeptSweep),
+    /// A sweep, and the calls that it counts as.
+    Sweep(KeptSweep, usize),
 }
 
 /// A part of a stage, as it was bound.
@@ -88,9 +89,6 @@ struct Kept {
     is_to_fields: bool,
     /// Those of buffers that are read, then of targets.
     layouts: Vec<BufferLayout>,
-    /// Calls that it counts as.
-    #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "the machine counts them itself"))]
-    calls: usize,
     body: KeptBody,
 }
 
@@ -156,14 +154,13 @@ impl KeptRuns {
             input.take(stage, from, part, arena);
         }
         let mut cells = cells_of(&self.memories, &read, stage, lent, part, into.buffers, arena);
-        let kept = &mut self.kept[found];
-        match (&mut kept.body, runner) {
+        match (&mut self.kept[found].body, runner) {
             (KeptBody::Strip(run), Runner::Machine(_, frame, options)) => {
                 Ok(run.run(frame, &mut cells, &options))
             }
             #[cfg(feature = "native")]
-            (KeptBody::Sweep(sweep), Runner::Library(library, limits)) => {
-                for _ in 1..kept.calls {
+            (KeptBody::Sweep(sweep, calls), Runner::Library(library, limits)) => {
+                for _ in 1..*calls {
                     limits.charge(0)?;
                 }
                 let points = part.shape.iter().product();
@@ -248,7 +245,8 @@ impl KeptRuns {
                         _ => place().map(SweepSource::Cells),
                     }
                 };
-                library.keep((part.shape, order), source, &results, &cells).map(KeptBody::Sweep)
+                let sweep = library.keep((part.shape, order), source, &results, &cells);
+                sweep.map(|sweep| KeptBody::Sweep(sweep, calls))
             }
         };
         let Some(body) = body else {
@@ -268,7 +266,7 @@ impl KeptRuns {
             self.kept.clear();
         }
         let (first, shape) = (part.first.to_vec(), part.shape.to_vec());
-        self.kept.push(Kept { first, shape, is_to_fields, layouts, calls, body });
+        self.kept.push(Kept { first, shape, is_to_fields, layouts, body });
         self.next = self.kept.len();
     }
 
