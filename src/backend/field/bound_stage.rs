@@ -113,6 +113,21 @@ impl BoundStage {
     pub fn run_into(&mut self, from: StageData<'_>, targets: &mut Targets<'_>) -> Result<(), FieldProblem> {
         let all = self.stage.shape.first().copied().unwrap_or(1);
         let begin = self.stage.first.first().copied().unwrap_or(0);
+        // Bands keep what lists choose in a cache: a run that takes it where it lies needs none.
+        let is_whole = self.rows < all
+            && self.temporaries.is_empty()
+            && from.limits.threads <= 1
+            && self.program.as_ref().is_some_and(StageProgram::takes_where_they_lie);
+        if is_whole {
+            let BoundStage { stage, program, .. } = self;
+            let part = Part { first: &stage.first, shape: &stage.shape };
+            if let Some(program) = program
+                && program.run_kept(stage, from, part, targets)?
+            {
+                return Ok(());
+            }
+        }
+        let when = if is_whole { Keeping::No } else { Keeping::EachPart };
         let mut done = 0;
         while done < all {
             let count = self.rows.min(all - done);
@@ -124,8 +139,14 @@ impl BoundStage {
             }
             let part = Part { first: &self.first, shape: &self.shape };
             let from = StageData { temporaries: &self.kept, ..from };
-            run_part(&self.stage, self.program.as_mut(), from, part, targets)?;
+            run_part(&self.stage, self.program.as_mut(), from, part, targets, when)?;
             done += count;
+        }
+        if let Some(program) = self.program.as_mut().filter(|_| is_whole) {
+            let part = Part { first: &self.stage.first, shape: &self.stage.shape };
+            let calls = all.div_ceil(self.rows);
+            let part = KeptPart { part, order: SweepOrder::Any, init: &[], calls };
+            program.keep(&self.stage, from, part, targets);
         }
         Ok(())
     }
@@ -244,10 +265,20 @@ impl BoundStage {
             }
             let from = StageData { temporaries: before, ..from };
             let part = Part { first, shape };
-            run_part(stage, program.as_mut(), from, part, &mut Targets { buffers: own, destinations: &[] })?;
+            let mut targets = Targets { buffers: own, destinations: &[] };
+            run_part(stage, program.as_mut(), from, part, &mut targets, Keeping::EachPart)?;
         }
         Ok(())
     }
+}
+
+/// Whether parts are looked for among the runs that are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeping {
+    /// Each part is a run of its own.
+    EachPart,
+    /// Only the whole is kept.
+    No,
 }
 
 /// Computes a part and stores it: where it can, the program writes to the targets itself. Without destinations a
@@ -258,8 +289,9 @@ fn run_part(
     from: StageData<'_>,
     part: Part<'_>,
     targets: &mut Targets<'_>,
+    keeping: Keeping,
 ) -> Result<(), FieldProblem> {
-    if let Some(program) = &mut program
+    if let Some(program) = program.as_mut().filter(|_| keeping == Keeping::EachPart)
         && program.run_kept(stage, from, part, targets)?
     {
         return Ok(());
@@ -294,8 +326,8 @@ fn run_part(
             })?;
         }
     }
-    if let Some(program) = program {
-        program.keep(stage, from, KeptPart { part, order: SweepOrder::Any, init: &[] }, targets);
+    if let Some(program) = program.filter(|_| keeping == Keeping::EachPart) {
+        program.keep(stage, from, KeptPart { part, order: SweepOrder::Any, init: &[], calls: 1 }, targets);
     }
     Ok(())
 }

@@ -6,6 +6,8 @@
 //! step 2    u -> v      layouts compared, a few words each            kept 0 runs
 //! ```
 //!
+//! Elements that lists choose along the last axis are read by the run itself, where it can; else they are taken before it.
+//!
 //! What is kept says where elements stand relative to the first cell of each buffer: a buffer may move, or be exchanged with
 //! another one. Origins, shapes and types are compared by the plan, before all statements.
 
@@ -56,8 +58,8 @@ pub(super) struct KeptRuns {
     /// The one that comes next, if parts and layouts come again in the same order.
     next: usize,
     attempts: usize,
-    /// True if a library runs them.
-    is_native: bool,
+    /// True if runs take elements at positions along the last axis themselves.
+    takes_inside: bool,
 }
 
 /// What runs a stage.
@@ -72,9 +74,10 @@ pub(super) enum Runner<'r> {
 /// What is kept.
 #[derive(Debug)]
 enum KeptBody {
-    Strip(KeptRun),
+    Strip(Box<KeptRun>),
     #[cfg(feature = "native")]
-    Sweep(KeptSweep),
+    /// A sweep, and the calls that it counts as.
+    Sweep(KeptSweep, usize),
 }
 
 /// A part of a stage, as it was bound.
@@ -96,27 +99,15 @@ pub(super) struct KeptPart<'p> {
     pub order: SweepOrder,
     /// What a scan hands on to its first level.
     pub init: &'p [ScalarValue],
+    /// Calls that the part takes if it is not kept.
+    pub calls: usize,
 }
 
 impl KeptRuns {
     /// None, yet. Nothing if runs of the stage cannot be kept: results are to be operations, each with a value of its own.
-    pub fn new(
-        stage: &FieldStage,
-        lent: &[LentInput],
-        slots: &[(NodeId, TypedSlot)],
-        is_native: bool,
-    ) -> Option<KeptRuns> {
-        let mut memories = Vec::new();
-        for (number, input) in lent.iter().enumerate() {
-            let of = match &stage.inputs[input.number].source {
-                StageSource::Field(read) if !is_taken(input, is_native) => MemoryOf::Buffer(read.of),
-                StageSource::Field(_) | StageSource::Mask { .. } => MemoryOf::Lent(number),
-                StageSource::Carry(_) | StageSource::Scalar(_) => continue,
-            };
-            if !memories.contains(&of) {
-                memories.push(of);
-            }
-        }
+    pub fn new(stage: &FieldStage, lent: &[LentInput], slots: &[(NodeId, TypedSlot)]) -> Option<KeptRuns> {
+        let takes_inside = true;
+        let memories = memories_of(stage, lent, takes_inside);
         let slot = |(number, output): (usize, &StageOutput)| match output.result {
             StageResult::Node(node) if !is_shared(stage, number) => {
                 slots.iter().find(|(known, _)| *known == node).map(|(_, slot)| slot.clone())
@@ -129,7 +120,12 @@ impl KeptRuns {
         if slots.iter().any(is_input) {
             return None;
         }
-        Some(KeptRuns { memories, slots, kept: Vec::new(), next: 0, attempts: 0, is_native })
+        Some(KeptRuns { memories, slots, kept: Vec::new(), next: 0, attempts: 0, takes_inside })
+    }
+
+    /// True if runs take elements at positions along the last axis themselves, as far as is known.
+    pub fn takes_where_they_lie(&self) -> bool {
+        self.takes_inside && self.attempts < MOST_ATTEMPTS
     }
 
     /// True if there are some.
@@ -154,7 +150,7 @@ impl KeptRuns {
         let found = self.position(part, &read, into);
         let Some(found) = found else { return Ok(false) };
         self.next = found + 1;
-        for input in lent.iter_mut().filter(|input| is_taken(input, self.is_native)) {
+        for input in lent.iter_mut().filter(|input| is_taken(input, self.takes_inside)) {
             input.take(stage, from, part, arena);
         }
         let mut cells = cells_of(&self.memories, &read, stage, lent, part, into.buffers, arena);
@@ -163,7 +159,10 @@ impl KeptRuns {
                 Ok(run.run(frame, &mut cells, &options))
             }
             #[cfg(feature = "native")]
-            (KeptBody::Sweep(sweep), Runner::Library(library, limits)) => {
+            (KeptBody::Sweep(sweep, calls), Runner::Library(library, limits)) => {
+                for _ in 1..*calls {
+                    limits.charge(0)?;
+                }
                 let points = part.shape.iter().product();
                 library.run_kept(sweep, from.scalars, &mut cells, points, limits)
             }
@@ -178,7 +177,7 @@ impl KeptRuns {
         runner: &Runner<'_>,
         (stage, lent): (&FieldStage, &[LentInput]),
         from: StageData<'_>,
-        KeptPart { part, order, init }: KeptPart<'_>,
+        KeptPart { part, order, init, calls }: KeptPart<'_>,
         into: &mut Targets<'_>,
         arena: &Bump,
     ) {
@@ -214,15 +213,22 @@ impl KeptRuns {
             Runner::Machine(bound, ..) => {
                 let operand = |(number, input): (usize, &LentInput)| {
                     let place = || self.place_of(stage, (number, input), from, part).map(KeptOperand::Cells);
-                    let operand = match &stage.inputs[input.number].source {
-                        StageSource::Carry(carry) => Some(KeptOperand::Before(*carry, init[*carry].clone())),
+                    let operand = match (&stage.inputs[input.number].source, &input.positions) {
+                        (StageSource::Carry(carry), _) => {
+                            Some(KeptOperand::Before(*carry, init[*carry].clone()))
+                        }
+                        (StageSource::Field(_), Some(positions)) if self.takes_inside => {
+                            let first = first_position(stage, part);
+                            let place = self.place_of(stage, (number, input), from, part)?;
+                            Some(KeptOperand::Taken(place, positions.clone(), first))
+                        }
                         _ => place(),
                     };
                     Some((input.bit, operand?))
                 };
                 let inputs: Option<Vec<_>> = lent.iter().enumerate().map(operand).collect();
                 let keep = |inputs: Vec<_>| bound.keep((part.shape, order), &inputs, &results, &cells);
-                inputs.and_then(keep).map(KeptBody::Strip)
+                inputs.and_then(keep).map(|run| KeptBody::Strip(Box::new(run.counted_as(calls as u64))))
             }
             #[cfg(feature = "native")]
             Runner::Library(library, _) => {
@@ -234,18 +240,24 @@ impl KeptRuns {
                             Some(SweepSource::Before(*carry, init[*carry].clone()))
                         }
                         (StageSource::Field(_), Some(positions)) => {
-                            let last = part.shape.len() - 1;
-                            let first = (part.first[last] - stage.first[last]) as usize;
-                            Some(SweepSource::Taken(place()?, positions.clone(), first))
+                            Some(SweepSource::Taken(place()?, positions.clone(), first_position(stage, part)))
                         }
                         _ => place().map(SweepSource::Cells),
                     }
                 };
-                library.keep((part.shape, order), source, &results, &cells).map(KeptBody::Sweep)
+                let sweep = library.keep((part.shape, order), source, &results, &cells);
+                sweep.map(|sweep| KeptBody::Sweep(sweep, calls))
             }
         };
         let Some(body) = body else {
             self.attempts += 1;
+            let has_positions = |input: &LentInput| input.positions.is_some();
+            if self.takes_inside && matches!(runner, Runner::Machine(..)) && lent.iter().any(has_positions) {
+                // Cells that do not stand one after the other, or truths: they are taken before runs.
+                self.takes_inside = false;
+                self.memories = memories_of(stage, lent, false);
+                self.kept.clear();
+            }
             return;
         };
         if self.kept.len() == MOST_KEPT {
@@ -282,7 +294,7 @@ impl KeptRuns {
         let memory = |of: MemoryOf| self.memories.iter().position(|other| *other == of);
         let lent = |sizes: &[usize]| cells_at(memory(MemoryOf::Lent(number)), &PartPlace::in_order(sizes));
         match &stage.inputs[input.number].source {
-            StageSource::Field(read) if is_taken(input, self.is_native) => {
+            StageSource::Field(read) if is_taken(input, self.takes_inside) => {
                 Some(lent(&read.sizes(part.shape)))
             }
             StageSource::Field(read) => {
@@ -299,14 +311,31 @@ impl KeptRuns {
     }
 }
 
-/// True if elements of an input are taken by lists before the run.
-fn is_taken(input: &LentInput, is_native: bool) -> bool {
-    #[cfg(feature = "native")]
-    if is_native && input.positions.is_some() {
-        return false;
+/// What the inputs of a stage are read from, once each.
+fn memories_of(stage: &FieldStage, lent: &[LentInput], takes_inside: bool) -> Vec<MemoryOf> {
+    let mut memories = Vec::new();
+    for (number, input) in lent.iter().enumerate() {
+        let of = match &stage.inputs[input.number].source {
+            StageSource::Field(read) if !is_taken(input, takes_inside) => MemoryOf::Buffer(read.of),
+            StageSource::Field(_) | StageSource::Mask { .. } => MemoryOf::Lent(number),
+            StageSource::Carry(_) | StageSource::Scalar(_) => continue,
+        };
+        if !memories.contains(&of) {
+            memories.push(of);
+        }
     }
-    let _ = is_native;
-    input.taken.is_some()
+    memories
+}
+
+/// True if elements of an input are taken by lists before the run.
+fn is_taken(input: &LentInput, takes_inside: bool) -> bool {
+    input.taken.is_some() && !(takes_inside && input.positions.is_some())
+}
+
+/// The number of the first position of a part in the list of a read along the last axis.
+fn first_position(stage: &FieldStage, part: Part<'_>) -> usize {
+    let last = part.shape.len() - 1;
+    (part.first[last] - stage.first[last]) as usize
 }
 
 /// The buffers that are read; nothing where memory is none.

@@ -8,19 +8,16 @@ use crate::backend::field::{
     stage_data::{mask, place},
 };
 use crate::field::buffer::FieldCells;
-use crate::field::stage::{FieldStage, StageSource};
+use crate::field::stage::{AxisRead, FieldRead, FieldStage, StageSource};
 #[cfg(feature = "native")]
-use crate::field::{
-    buffer::FieldBuffer,
-    error::FieldProblem,
-    stage::{AxisRead, FieldRead, ReadOf},
-};
+use crate::field::{buffer::FieldBuffer, error::FieldProblem, stage::ReadOf};
 use bumpalo::Bump;
 #[cfg(feature = "native")]
 use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::layout::TypedSlot;
+use cembra_vm::machine::Positions;
 #[cfg(feature = "native")]
-use cembra_vm::{library::Positions, value::NdView};
+use cembra_vm::value::NdView;
 
 /// An input that a run lends.
 #[derive(Debug)]
@@ -32,8 +29,7 @@ pub(super) struct LentInput {
     pub bit: u32,
     /// The memory for elements that lists choose.
     pub taken: Option<FieldCells>,
-    /// What a library takes instead of these: positions along the last axis of the box.
-    #[cfg(feature = "native")]
+    /// What a library and kept runs take instead of these: positions along the last axis of the box.
     pub positions: Option<Positions>,
 }
 
@@ -48,7 +44,6 @@ impl LentInput {
 }
 
 /// The list of a read that has one, along the last axis of the box.
-#[cfg(feature = "native")]
 pub(super) fn positions_along_last(source: &StageSource) -> Option<Positions> {
     match source {
         StageSource::Field(FieldRead { axes, lists, .. }) => {

@@ -70,7 +70,11 @@ pub(super) fn run_levels(
         arena.reset();
         if sweep_levels(stage, scan, (&mut *first, shape, arena), into, from)? {
             let part = Part { first, shape: &whole };
-            stage.keep_levels(from, KeptPart { part, order: order_of(scan), init: &scan.init }, into);
+            stage.keep_levels(
+                from,
+                KeptPart { part, order: order_of(scan), init: &scan.init, calls: 1 },
+                into,
+            );
             return Ok(());
         }
     }
@@ -114,7 +118,7 @@ pub(super) fn run_levels(
     }
     first[scan.axis] = scan.levels.first;
     let part = Part { first, shape: &whole };
-    stage.keep_levels(from, KeptPart { part, order: order_of(scan), init: &scan.init }, into);
+    stage.keep_levels(from, KeptPart { part, order: order_of(scan), init: &scan.init, calls: 1 }, into);
     Ok(())
 }
 

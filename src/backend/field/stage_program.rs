@@ -10,9 +10,9 @@
 //! again, which says what is wrong.
 
 use crate::backend::field::kept::{KeptPart, KeptRuns, Runner};
-use crate::backend::field::lent::LentInput;
 #[cfg(feature = "native")]
-use crate::backend::field::lent::{positions_along_last, sweep_views};
+use crate::backend::field::lent::sweep_views;
+use crate::backend::field::lent::{LentInput, positions_along_last};
 use crate::backend::field::limits::ours;
 #[cfg(feature = "native")]
 use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage};
@@ -97,11 +97,10 @@ impl StageProgram {
                 slot: slot.clone(),
                 bit,
                 taken,
-                #[cfg(feature = "native")]
                 positions: positions_along_last(&input.source),
             });
         }
-        let kept = KeptRuns::new(stage, &lent, &outputs, false);
+        let kept = KeptRuns::new(stage, &lent, &outputs);
         Ok(StageProgram {
             bound,
             frame,
@@ -124,7 +123,7 @@ impl StageProgram {
         {
             self.native = None;
         }
-        self.kept = KeptRuns::new(stage, &self.lent, &self.outputs, false);
+        self.kept = KeptRuns::new(stage, &self.lent, &self.outputs);
         match tier {
             FieldTier::Interpreter => Ok(()),
             FieldTier::Jit => run_as_machine_code(&self.bound),
@@ -145,7 +144,7 @@ impl StageProgram {
                 };
                 let native = NativeStage::new(cache, bound, argument, is_taken, outputs);
                 self.native = Some(native.map_err(|error| error.to_string())?);
-                self.kept = KeptRuns::new(stage, &self.lent, &self.outputs, true);
+                self.kept = KeptRuns::new(stage, &self.lent, &self.outputs);
                 Ok(())
             }
         }
@@ -240,6 +239,12 @@ impl StageProgram {
             }
             Err(error) => Err(ours(error)),
         }
+    }
+
+    /// True if kept runs take all elements that lists choose where they lie.
+    pub fn takes_where_they_lie(&self) -> bool {
+        let is_inside = |input: &LentInput| input.taken.is_none() || input.positions.is_some();
+        self.kept.as_ref().is_some_and(KeptRuns::takes_where_they_lie) && self.lent.iter().all(is_inside)
     }
 
     /// Computes a part and stores it by a run that is kept for buffers like these; false if there is none, or it stopped: then

@@ -1,9 +1,9 @@
 //! Runs that are kept: steps of a plan on buffers that move, change places and layouts give what a new plan gives for each step.
 
 use cembra::backend::{FieldPlan, run_field_program};
-use cembra::field::{FieldBuffer, FieldCells, FieldData, FieldProgram, parse_field_program};
+use cembra::field::{FieldBuffer, FieldCells, FieldData, FieldProgram, TableEntries, parse_field_program};
 use cembra::vm::machine::{Budget, CancelToken, SharedBudget};
-use cembra::vm::value::ScalarValue;
+use cembra::vm::value::{ScalarType, ScalarValue};
 use std::sync::Arc;
 
 /// Steps after which the machine has compiled strips of small boxes.
@@ -185,9 +185,7 @@ fn all_kinds_of_reads_are_kept() {
             let shape = vec![64; field.dims.len()];
             let count = shape.iter().product();
             let cells = match field.dtype {
-                cembra::vm::value::ScalarType::Int32 => {
-                    FieldCells::Int32((0..count as i32).map(|at| at % 7).collect())
-                }
+                ScalarType::Int32 => FieldCells::Int32((0..count as i32).map(|at| at % 7).collect()),
                 _ => FieldCells::Float64((0..count).map(|at: usize| (at * 37 % 101) as f64 - 50.0).collect()),
             };
             let origin = vec![0; shape.len()];
@@ -203,6 +201,91 @@ fn all_kinds_of_reads_are_kept() {
                 49 => check(&mut plan, &mut data, &format!("step {step}\n{text}")),
                 _ => plan.run(&mut data).expect("values"),
             }
+        }
+    }
+}
+
+const MESH: &str = "horizontal I, Cell, Edge\ntable C2E: Cell -> Edge width 3 skip -1\n";
+
+/// Cells that positions along the last axis choose are read where they lie: in more points than a band has, of each element type,
+/// beside other axes, and of fields whose cells do not stand one after the other.
+#[test]
+fn elements_that_tables_choose_are_read_by_kept_runs() {
+    let (many, few) = (24_000, 130);
+    let bodies = [
+        (many, 1, "input e[Edge]\noutput v[Cell]\nv = neighbor_sum(2.0*e[C2E], C2E)\n"),
+        (many, 1, "input e[Edge], w[Cell]\noutput v[Cell]\nv = max_over(e[C2E], C2E)*w - e[C2E[0]]\n"),
+        (many, 1, "input g[Edge]: float32\noutput h[Cell]: float32\nh = neighbor_sum(g[C2E], C2E)\n"),
+        (
+            many,
+            1,
+            "input i[Edge]: int32, l[Edge]: int64\noutput j[Cell]: int32, m[Cell]: int64\n\
+          j, m = i[C2E[0]]*i[C2E[0]] - 1, l[C2E[0]] + int64(i[C2E[0]])\n",
+        ),
+        (
+            few,
+            1,
+            "input b[Edge]: bool\ninput e[Edge]\noutput v[Cell]\nv = where(b[C2E[0]], e[C2E[0]], 0.5)\n",
+        ),
+        (many, 2, "input e[Edge]\noutput v[Cell]\nv = neighbor_sum(2.0*e[C2E], C2E)\n"),
+        (few, 1, "input x[I, Edge]\noutput y[I, Cell]\ny = neighbor_sum(x[C2E], C2E) - x[C2E[0]]*0.5\n"),
+        (
+            few,
+            1,
+            "input x[I, Edge]\noutput y[I, Cell]\ns = x[C2E[0]]\ny[I=1:8, Cell=17:91] = s[I+1] - s[I-1]\n",
+        ),
+        (
+            few,
+            1,
+            "input e[Edge]\noutput v[Cell]\nd = e[C2E[0]] * e[C2E[0]] - 1.0/(e[C2E[0]] + 9.5)\n\
+          v[Cell=1:99] = d[Cell-1] + d[Cell+1]*d\n",
+        ),
+    ];
+    for (cells, step, body) in bodies {
+        let program = parse(&format!("{MESH}{body}"));
+        let edges = cells / 2;
+        let mut data = FieldData::default();
+        for field in &program.fields {
+            let names = field.dims.iter().map(|dim| program.dim_name(*dim));
+            let shape: Vec<usize> = names
+                .map(|name| match name {
+                    "I" => 9,
+                    "Edge" => edges,
+                    _ => cells,
+                })
+                .collect();
+            let count = shape.iter().product::<usize>() * step;
+            let numbers = || (0..count as i32).map(|at| at % 101 * 37 % 101 - 50);
+            let values = match field.dtype {
+                ScalarType::Boolean => FieldCells::Bool(numbers().map(|at| at > 0).collect()),
+                ScalarType::Int32 => FieldCells::Int32(numbers().collect()),
+                ScalarType::Int64 => FieldCells::Int64(numbers().map(|at| i64::from(at) << 33).collect()),
+                ScalarType::Float32 => FieldCells::Float32(numbers().map(|at| at as f32 / 8.0).collect()),
+                _ => FieldCells::Float64(numbers().map(|at| f64::from(at) / 8.0).collect()),
+            };
+            let strides = match shape[..] {
+                [_] => vec![step as isize],
+                _ => vec![shape[1] as isize, 1],
+            };
+            let buffer = FieldBuffer::strided(values, &vec![0; shape.len()], &shape, &strides, 0);
+            data.fields.insert(field.name.to_string(), buffer.expect("as many cells"));
+        }
+        let missing = |at: usize| !at.is_multiple_of(3) && at % 97 == 5;
+        let entry = |at: usize| if missing(at) { -1 } else { (at * 7919 % edges) as i64 };
+        let entries = TableEntries::new((0..3 * cells).map(entry).collect(), 3);
+        data.tables.insert("C2E".to_owned(), entries.expect("whole rows"));
+        let budget = Arc::new(SharedBudget::default());
+        let mut plan = FieldPlan::new(&program, &data).expect("a plan").within(budget.clone());
+        let mut alone = data.clone();
+        run_field_program(&program, &mut alone).expect("values");
+        plan.run(&mut data).expect("values");
+        let first = budget.used();
+        for step in 2..WARM as u64 / if cells == many { 6 } else { 1 } {
+            plan.run(&mut data).expect("values");
+            assert!(data.fields == alone.fields, "step {step}\n{body}");
+            let used = budget.used();
+            let expected = (step * first.instructions, step * first.rows);
+            assert_eq!((used.instructions, used.rows), expected, "step {step}\n{body}");
         }
     }
 }

@@ -26,7 +26,7 @@ mod open;
 mod signature;
 mod sweep;
 
-pub use crate::machine::SweepOrder;
+pub use crate::machine::{Positions, SweepOrder};
 pub use argument::Argument;
 pub use boundary_array::BoundaryArray;
 pub use call::{BoundCall, CallMemory};
@@ -34,4 +34,4 @@ pub use error::{BoundaryError, LibraryError, Raised};
 pub use kept::{KeptSweep, SweepSource};
 pub use open::{Digest, Library};
 pub use signature::{ABI_VERSION, Parameter, Signature};
-pub use sweep::{Positions, SweepOperand};
+pub use sweep::SweepOperand;

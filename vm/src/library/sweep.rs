@@ -17,36 +17,11 @@ use crate::library::call_layout::Place;
 use crate::library::error::BoundaryError;
 use crate::library::open::{Loaded, RawColumn};
 use crate::machine::Room;
+use crate::machine::positions::Positions;
 use crate::machine::sweep_order::SweepOrder;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::Strides;
 use crate::value::{NdView, Value};
-use std::sync::Arc;
-
-/// Positions along an axis, whose greatest one is known.
-#[derive(Clone, Debug)]
-pub struct Positions {
-    list: Arc<[u32]>,
-    /// Behind the greatest one.
-    end: usize,
-}
-
-impl Positions {
-    /// Positions from 0 on.
-    pub fn new(list: Arc<[u32]>) -> Positions {
-        let end = list.iter().max().map_or(0, |most| *most as usize + 1);
-        Positions { list, end }
-    }
-
-    pub(super) fn list(&self) -> &[u32] {
-        &self.list
-    }
-
-    /// Behind the greatest one.
-    pub(super) fn end(&self) -> usize {
-        self.end
-    }
-}
 
 /// Where an operand of a sweep comes from.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +152,7 @@ impl CallMemory {
                     if parameter.is_taken =>
                 {
                     let chosen =
-                        positions.list.get(from..).filter(|list| Some(list.len()) >= shape.last().copied());
+                        positions.list().get(from..).filter(|list| Some(list.len()) >= shape.last().copied());
                     let column = elements(&walk, *array, view, Some(positions)).zip(chosen);
                     let (column, chosen) = column.ok_or_else(|| mismatch(of_view(view)))?;
                     (columns[*number], *list) = (column, chosen.as_ptr());
@@ -273,7 +248,7 @@ fn elements(
     for (axis, (stride, size)) in strides.iter_mut().zip(view.shape()).enumerate() {
         let is_chosen = chosen.is_some() && axis + 1 == rank;
         let fits = match chosen {
-            Some(positions) if is_chosen => positions.end <= *size && walk.order == SweepOrder::Any,
+            Some(positions) if is_chosen => positions.end() <= *size && walk.order == SweepOrder::Any,
             _ => [1, walk.shape[axis]].contains(size),
         };
         if !fits {

@@ -19,6 +19,7 @@ use crate::layout::{FrameLayout, TypedSlot};
 use crate::machine::bound::BoundExpr;
 use crate::machine::host_cells::{CellsKind, CellsPlace, HostCells};
 use crate::machine::options::{RunOptions, Used};
+use crate::machine::positions::Positions;
 use crate::machine::room::span;
 use crate::machine::routine_code::Code;
 use crate::machine::run::run_cells;
@@ -29,6 +30,7 @@ use crate::operator::cell::{Cell, Run, Strips};
 use crate::operator::fold_kernel::CHUNK;
 use crate::operator::meter::Watch;
 use crate::program::{Instruction, Routine};
+use crate::value::shape::PerAxis;
 use crate::value::{ScalarType, ScalarValue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -38,6 +40,9 @@ use std::sync::Arc;
 pub enum KeptOperand {
     /// Cells of the host.
     Cells(CellsPlace),
+    /// Those that positions choose along the last axis: the ones of the list from a number on. Cells of the last axis stand one
+    /// after the other.
+    Taken(CellsPlace, Positions, usize),
     /// The result of this number, one step before; at the first step a value.
     Before(usize, ScalarValue),
 }
@@ -88,7 +93,7 @@ impl BoundExpr {
         let scalars = scalar_cells(code, main)?;
         let layout = self.layout();
         let kind = |number: usize| memories.get(number).map(|memory| memory.kind);
-        let place = |place: &CellsPlace, element: ScalarType| {
+        let place = |place: &CellsPlace, shape: &[usize], element: ScalarType| {
             let kind = kind(place.memory).filter(|kind| kind.element == element)?;
             let first = isize::try_from(place.first.checked_mul(crate::value::array::cell_size(element))?);
             Some(KeptPlace { memory: place.memory, first: first.ok()?, strides: place.strides(shape, kind)? })
@@ -101,7 +106,7 @@ impl BoundExpr {
             if !is_written || targets.iter().any(|(.., other)| other.memory == at.memory) {
                 return None;
             }
-            targets.push((slot.offset(), element, place(at, element)?));
+            targets.push((slot.offset(), element, place(at, shape, element)?));
         }
         let mut sources: Vec<(u32, KeptSource)> = Vec::new();
         let mut is_lent = WrittenBits::mask(layout.inputs().len(), std::iter::empty());
@@ -112,10 +117,21 @@ impl BoundExpr {
             sources.push((
                 slot.offset(),
                 match operand {
-                    KeptOperand::Cells(at) if targets.iter().any(|(.., to)| to.memory == at.memory) => {
+                    KeptOperand::Cells(at) | KeptOperand::Taken(at, ..)
+                        if targets.iter().any(|(.., to)| to.memory == at.memory) =>
+                    {
                         return None;
                     }
-                    KeptOperand::Cells(at) => KeptSource::Cells(place(at, element)?),
+                    KeptOperand::Cells(at) => KeptSource::Cells(place(at, shape, element)?),
+                    KeptOperand::Taken(at, positions, from) => {
+                        let mut sizes: PerAxis = shape.iter().copied().collect();
+                        let chosen = sizes.last_mut().filter(|_| order == SweepOrder::Any)?;
+                        positions.list().len().checked_sub(*from).filter(|count| *count >= *chosen)?;
+                        *chosen = positions.end().max(1);
+                        let is_in_order = *chosen == 1 || at.steps[shape.len() - 1] == 1;
+                        let place = place(at, &sizes, element).filter(|_| is_in_order)?;
+                        KeptSource::Taken(place, positions.clone(), *from)
+                    }
                     KeptOperand::Before(result, value) => {
                         let (_, _, to) = targets.get(*result).filter(|(_, of, _)| *of == element)?;
                         let value = value.bits().filter(|_| value.scalar_type() == element)?;
@@ -124,7 +140,8 @@ impl BoundExpr {
                 },
             ));
         }
-        let source = |offset: u32| sources.iter().find(|(at, _)| *at == offset).map(|(_, source)| *source);
+        let source =
+            |offset: u32| sources.iter().find(|(at, _)| *at == offset).map(|(_, source)| source.clone());
         let target = |offset: u32| targets.iter().find(|(at, ..)| *at == offset).map(|(.., place)| *place);
         let is_target = |value| target(main.slot(value).offset()).is_some();
         if targets.len() != region.outputs()
@@ -150,6 +167,12 @@ impl BoundExpr {
 }
 
 impl KeptRun {
+    /// Has the run count as so many runs of the program: those of parts of the elements, which it is instead of.
+    pub fn counted_as(mut self, runs: u64) -> KeptRun {
+        self.used.instructions = self.used.instructions.saturating_mul(runs);
+        self
+    }
+
     /// Computes all elements in memory of the sizes and types that it was kept for. False if it has not: other memory, a frame that
     /// misses an input, an observer, less than the run would use up, or somebody stopped it; results may have been written in part
     /// then.

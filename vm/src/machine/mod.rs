@@ -43,6 +43,7 @@ pub(crate) mod parts;
 #[cfg(all(test, target_os = "linux"))]
 mod peaks;
 mod pieces;
+pub mod positions;
 pub mod room;
 mod routine_code;
 mod run;
@@ -67,6 +68,7 @@ pub use invoke::invoke;
 pub use kept::{KeptOperand, KeptRun};
 pub use observer::{Observer, Profile, Trace};
 pub use options::{RunOptions, Used};
+pub use positions::Positions;
 pub use room::{Room, RoomError};
 pub use shared::{Share, SharedBudget};
 pub use sweep_order::SweepOrder;

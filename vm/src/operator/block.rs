@@ -65,6 +65,16 @@ impl Column {
         Column { data: self.data.wrapping_add(row * self.step), presence, ..self }
     }
 
+    /// Cells that positions choose, one for each row.
+    pub(crate) fn of_taken(positions: *const u32) -> Column {
+        Column { data: std::ptr::null(), step: 0, presence: positions.cast(), all: u64::MAX }
+    }
+
+    /// True if positions choose the cells; they stand where words of presence do, which one value for all rows has not.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.step == 0 && !self.presence.is_null()
+    }
+
     /// One value for all rows.
     pub fn of_value(data: *const u8, is_present: bool) -> Column {
         Column { data, step: 0, presence: std::ptr::null(), all: if is_present { u64::MAX } else { 0 } }

@@ -16,6 +16,8 @@
 //!    outputs share that array. A number is read with one element type, or written by one sink.
 //! 4. Where a column is read and written (by its number or by its address), the element types are equal and
 //!    every row is read before it is written.
+//! 5. A column may be *taken*: its rows are cells that the rows of another column choose, their positions. Nobody writes
+//!    either of them.
 //!
 //! Every operation is that of one row: nothing is contracted or reordered, and any NaN is one value.
 
@@ -29,6 +31,8 @@ pub struct List {
     sinks: Vec<Sink>,
     numbers: HashMap<(Op, Lane), Term>,
     leaf_ends: Option<u16>,
+    /// Columns that are taken, each with that of its positions.
+    taken: Vec<(u16, u16)>,
 }
 
 impl List {
@@ -43,11 +47,28 @@ impl List {
         self.sinks.clear();
         self.numbers.clear();
         self.leaf_ends = None;
+        self.taken.clear();
     }
 
     /// The rows of a column.
+    ///
+    /// # Panics
+    /// The column is taken, and no number.
     pub fn column(&mut self, number: u16, lane: Lane) -> Term {
+        assert!(lane != Lane::Mask || self.positions(number).is_none(), "truths are not taken");
         self.push(Op::Column(number), lane)
+    }
+
+    /// Has the rows of a column of numbers taken: they are the cells at positions, which are the rows of another column, 32 bits
+    /// each and without a sign.
+    pub fn take(&mut self, column: u16, positions: u16) {
+        debug_assert!(self.positions(column).is_none(), "a column is taken at one list of positions");
+        self.taken.push((column, positions));
+    }
+
+    /// The column with the positions of a column that is taken.
+    pub fn positions(&self, column: u16) -> Option<u16> {
+        self.taken.iter().find(|(taken, _)| *taken == column).map(|(_, positions)| *positions)
     }
 
     /// The bits of a column of presence: words of 64 rows, the lowest bit first. Row 0 is the lowest bit of the first

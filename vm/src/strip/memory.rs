@@ -50,13 +50,21 @@ mod executable {
             columns: *const *mut u8,
             rows: std::ops::Range<usize>,
             constants: *const u64,
+            (runs, steps): (usize, *const isize),
         ) -> u64 {
-            type Entry = unsafe extern "sysv64" fn(*const *mut u8, usize, usize, *const u64) -> u64;
+            type Entry = unsafe extern "sysv64" fn(
+                *const *mut u8,
+                usize,
+                usize,
+                *const u64,
+                usize,
+                *const isize,
+            ) -> u64;
             // SAFETY: the code of a function of this type begins there, and lives as long as the mapping; the rest is the
             // caller's promise.
             unsafe {
                 let entry = std::mem::transmute::<*const u8, Entry>(self.0.as_ptr().add(entry));
-                entry(columns, rows.start, rows.end, constants)
+                entry(columns, rows.start, rows.end, constants, runs, steps)
             }
         }
     }
@@ -86,6 +94,7 @@ mod nothing {
             _: *const *mut u8,
             _: std::ops::Range<usize>,
             _: *const u64,
+            _: (usize, *const isize),
         ) -> u64 {
             match *self {}
         }

@@ -24,8 +24,8 @@
 //!
 //! 1. A row of a result has the bits that the operations of the [`List`] give for that row, on every level, whatever
 //!    the number of rows, the unrolling and the registers. Any NaN is one value.
-//! 2. No byte outside of the rows from `first` to `end` is read or written; bits of presence come in words, and are
-//!    read by bytes inside of the words.
+//! 2. No byte outside of the rows from `first` to `end` is read or written, but for cells that the rows of a column of positions
+//!    [choose](List::take); bits of presence come in words, and are read by bytes inside of the words.
 //! 3. Code calls nothing, allocates nothing and cannot unwind.
 //!
 //! [`record_unary`] and [`record_binary`] add special functions to a list, operation by operation.

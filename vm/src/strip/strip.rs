@@ -89,7 +89,9 @@ impl Strip {
     /// 6. If the list has folds in any order, their columns have 64 bytes of lanes; spread sums have 32 lanes. If it has sums of leaves, the column of
     ///    ends of leaves has ascending numbers from `first` on, without `first`, up to `end`, and the columns of sums have
     ///    64 bytes of lanes and a part for each. If it has presence or spread sums as well, leaves begin at multiples of 8.
-    /// 7. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
+    /// 7. Of a column that is [taken](List::take), the cells at all positions of the rows can be read instead, and the rows of its
+    ///    positions.
+    /// 8. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
     #[inline]
     pub unsafe fn run(
         &self,
@@ -102,7 +104,7 @@ impl Strip {
             return 0;
         }
         // SAFETY: the strip begins there; the rest is the caller's promise.
-        let fired = unsafe { self.mapping.call(self.entry, columns, first..end, constants) };
+        let fired = unsafe { self.mapping.call(self.entry, columns, first..end, constants, ONE_RUN) };
         for column in &*self.presence_out {
             // SAFETY: the column has whole words; the strip has written the bytes of its rows.
             unsafe {
@@ -113,4 +115,31 @@ impl Strip {
         }
         fired
     }
+
+    /// Computes as many runs of the rows from 0 to `end`, one after the other: behind each but the last one the pointer of a column
+    /// moves by the bytes that `steps` has for its number. Gives a number other than 0 if a mask that fires was true in one
+    /// of all rows.
+    ///
+    /// # Safety
+    /// 1. The list has neither folds nor presence that is stored, and if it reads presence it is one run.
+    /// 2. The contract of [`run`](Strip::run) for each run, with the pointers that it has, of which `columns` is left with any.
+    /// 3. `steps` has a number for each number of a column.
+    #[inline]
+    pub unsafe fn run_often(
+        &self,
+        columns: *mut *mut u8,
+        end: usize,
+        constants: *const u64,
+        runs: usize,
+        steps: *const isize,
+    ) -> u64 {
+        if end == 0 || runs == 0 {
+            return 0;
+        }
+        // SAFETY: the strip begins there; the rest is the caller's promise.
+        unsafe { self.mapping.call(self.entry, columns, 0..end, constants, (runs, steps)) }
+    }
 }
+
+/// A run without another one behind it.
+const ONE_RUN: (usize, *const isize) = (1, std::ptr::null());

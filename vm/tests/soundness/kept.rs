@@ -4,7 +4,8 @@ use crate::draft::Draft;
 use crate::{bound, qtype};
 use cembra_vm::frame::Frame;
 use cembra_vm::machine::{
-    BoundExpr, Budget, CellsPlace, HostCells, KeptOperand, KeptRun, Room, RunOptions, Strips, SweepOrder,
+    BoundExpr, Budget, CellsPlace, HostCells, KeptOperand, KeptRun, Positions, Room, RunOptions, Strips,
+    SweepOrder,
 };
 use cembra_vm::value::{NdView, QType, ScalarValue, Value};
 
@@ -128,6 +129,56 @@ fn levels_hand_results_on() {
             }
         }
         assert_eq!(made, expected, "{order:?}");
+    }
+}
+
+/// `x` is in rows, `y` at positions along the last axis.
+#[test]
+fn cells_at_positions_are_taken() {
+    let bound = program(&qtype("NDARRAY_FLOAT64_NN"));
+    let mut frame = warm(&bound);
+    let from: Vec<f64> = (0..1000).map(number).collect();
+    let list: Vec<u32> = (0..COLUMNS as u32 + 5).map(|at| at * 17 % 31).collect();
+    let positions = Positions::new(list.clone().into());
+    for (first, row) in [(0, 31), (960 - 19 * 31, 31), (3, 0), (700, -31)] {
+        let (x, z) = (place(0, 0, ROW), place(1, 0, ROW));
+        let y = KeptOperand::Taken(place(0, first, [row, 1]), positions.clone(), 5);
+        let mut made = vec![0.0; CELLS];
+        let mut memories = [HostCells::read(&from), HostCells::write(&mut made)];
+        let mut kept = keep(&bound, SweepOrder::Any, (x, y, z), &memories).expect("a strip");
+        assert!(kept.run(&mut frame, &mut memories, &RunOptions::new()));
+        for at in 0..CELLS {
+            let (i, j) = (at / COLUMNS, at % COLUMNS);
+            let taken = first as isize + i as isize * row + list[5 + j] as isize;
+            assert_eq!(made[at], (from[at] + from[taken as usize]) * 0.5, "row {i}, column {j} from {first}");
+        }
+    }
+}
+
+#[test]
+fn positions_outside_are_refused() {
+    let bound = program(&qtype("NDARRAY_FLOAT64_NN"));
+    warm(&bound);
+    let (from, mut made) = (vec![1.0; CELLS], vec![0.0; CELLS]);
+    let list = |count: u32, last: u32| Positions::new((0..count).chain([last]).collect());
+    let (any, count) = (SweepOrder::Any, COLUMNS as u32);
+    let last = CELLS as u32 - 1;
+    for (what, fits, order, at, positions, first) in [
+        ("all cells", true, any, place(0, 0, [0, 1]), list(count, last), 1),
+        ("a cell beyond", false, any, place(0, 0, [0, 1]), list(count, last + 1), 1),
+        ("a cell beyond, which no element has", false, any, place(0, 0, [0, 1]), list(count, last + 1), 0),
+        ("beyond in the last row", false, any, place(0, 0, ROW), list(count, count), 1),
+        ("beyond from a cell on", false, any, place(0, 1, [0, 1]), list(count, last), 1),
+        ("fewer positions than elements", false, any, place(0, 0, [0, 1]), list(count, last), 2),
+        ("no positions", false, any, place(0, 0, [0, 1]), list(count, last), 99),
+        ("cells that are apart", false, any, place(0, 0, [0, 2]), list(count, 3), 1),
+        ("levels", false, SweepOrder::Up(0), place(0, 0, [0, 1]), list(count, last), 1),
+        ("memory that is written", false, any, place(1, 0, [0, 1]), list(count, last), 1),
+    ] {
+        let memories = [HostCells::read(&from), HostCells::write(&mut made)];
+        let y = KeptOperand::Taken(at, positions, first);
+        let kept = keep(&bound, order, (place(0, 0, ROW), y, place(1, 0, ROW)), &memories);
+        assert_eq!(kept.is_some(), fits, "{what}");
     }
 }
 

@@ -27,7 +27,7 @@ pub fn check(code: &Code, what: &str) {
     let frame: u64 =
         instructions.iter().filter(|i| is_of_stack(i, Mnemonic::Sub)).map(|i| i.immediate(1)).sum();
     let mut factory = InstructionInfoFactory::new();
-    let (mut loops, mut outer) = (0, 0);
+    let (mut loops, mut outer, mut runs) = (0, 0, 0);
     for (number, instruction) in instructions.iter().enumerate() {
         let fail =
             |why: &str| -> ! { panic!("{what}: {why}: {:?} {:?}", instruction.mnemonic(), instruction) };
@@ -43,6 +43,10 @@ pub fn check(code: &Code, what: &str) {
                     loops += 1;
                     // The counter is compared right before, and moves in the loop.
                     let compared = &instructions[number - 1];
+                    if is_of_runs(&instructions[number - 2], compared) {
+                        runs += 1;
+                        continue;
+                    }
                     let counter = compared.op0_register();
                     let moves = |i: &Instruction| {
                         matches!(i.mnemonic(), Mnemonic::Add | Mnemonic::Inc | Mnemonic::Dec)
@@ -71,7 +75,10 @@ pub fn check(code: &Code, what: &str) {
         }
         for operand in 0..instruction.op_count() {
             let is_memory = instruction.op_kind(operand) == OpKind::Memory;
-            if is_memory && !may_access(instruction, report, entry as u64, frame) {
+            let before = &instructions[number.saturating_sub(1)];
+            let is_known = may_access(instruction, report, entry as u64, frame)
+                || is_of_positions(instruction, before, report);
+            if is_memory && !is_known {
                 fail("memory that it must not touch");
             }
         }
@@ -81,8 +88,17 @@ pub fn check(code: &Code, what: &str) {
     let rests_of_sums = instructions
         .iter()
         .filter(|i| i.memory_base() == Register::RSP && i.memory_index() != Register::None);
-    assert_eq!(loops, most + bytes_in_turn + rests_of_sums.count() + outer, "{what}: loops");
-    assert!(outer <= 1, "{what}: loops over leaves");
+    assert_eq!(loops, most + bytes_in_turn + rests_of_sums.count() + outer + runs, "{what}: loops");
+    assert_eq!(outer + runs, 1, "{what}: loops over leaves or runs");
+}
+
+/// True for what stands before the jump to the next run: the first row is fetched, and compared with the end.
+fn is_of_runs(fetched: &Instruction, compared: &Instruction) -> bool {
+    fetched.mnemonic() == Mnemonic::Mov
+        && fetched.op0_register() == Register::RSI
+        && fetched.memory_base() == Register::RBP
+        && compared.mnemonic() == Mnemonic::Cmp
+        && (compared.op0_register(), compared.op1_register()) == (Register::RSI, Register::RDX)
 }
 
 fn is_of_stack(instruction: &Instruction, mnemonic: Mnemonic) -> bool {
@@ -105,6 +121,29 @@ fn may_write(register: Register, mnemonic: Mnemonic) -> bool {
         }
         Register::RBP => matches!(mnemonic, Mnemonic::Mov | Mnemonic::Pop),
         _ => true,
+    }
+}
+
+/// True for what takes a cell, or the position before it.
+fn is_of_positions(instruction: &Instruction, before: &Instruction, report: &CodeReport) -> bool {
+    let (base, index) = (instruction.memory_base(), instruction.memory_index());
+    let is_position =
+        |of: &Instruction| of.mnemonic() == Mnemonic::Mov && of.op0_register() == Register::R14D;
+    let reloads = before.memory_base() == Register::RDI && before.op0_register() == Register::R13;
+    let (scale, size) = (instruction.memory_index_scale() as usize, instruction.memory_size().size());
+    match (base, index) {
+        // The row of the rest, or the first one.
+        (Register::RSI, Register::None) => {
+            instruction.mnemonic() == Mnemonic::Lea
+                && instruction.memory_displacement64() < report.group as u64
+        }
+        (base, Register::R14) if BASES.contains(&base) && is_position(instruction) => {
+            before.mnemonic() == Mnemonic::Cmovae && (scale, size) == (4, 4)
+        }
+        (base, Register::R14) if BASES.contains(&base) => {
+            (is_position(before) || reloads) && scale == size && matches!(size, 4 | 8)
+        }
+        _ => false,
     }
 }
 
@@ -132,7 +171,15 @@ fn may_access(instruction: &Instruction, report: &CodeReport, entry: u64, frame:
         (Register::RDI, Register::None) => displacement.is_multiple_of(8) && size == 8,
         (Register::RIP, Register::None) => displacement + size <= entry,
         (Register::RSP, Register::None) => displacement + size <= frame,
-        (Register::RBP, Register::None) => instruction.mnemonic() == Mnemonic::Lea,
+        // What is kept of the call, behind at most five registers of the caller.
+        (Register::RBP, Register::None) => {
+            instruction.mnemonic() == Mnemonic::Lea || size == 8 && (-64..0).contains(&(displacement as i64))
+        }
+        // Steps from one run to the next.
+        (Register::R14, Register::None) => {
+            let reads = matches!(instruction.mnemonic(), Mnemonic::Add | Mnemonic::Mov);
+            reads && instruction.op0_kind() == OpKind::Register && displacement.is_multiple_of(8) && size == 8
+        }
         _ => false,
     }
 }

@@ -8,7 +8,9 @@ mod operations;
 mod random;
 mod recorded;
 mod reference;
+mod runs;
 mod sums;
+mod taken;
 
 use cembra_vm::strip::{BinaryOp, Lane, List};
 use columns::{Guard, Inputs, check_all};

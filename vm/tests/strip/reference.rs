@@ -42,7 +42,10 @@ fn trimmed(lane: Lane, bits: u64) -> u64 {
 fn term(list: &List, bits: &[u64], op: Op, lane: Lane, rows: &impl Rows, row: usize) -> u64 {
     let of = |term: Term| bits[term.index()];
     match op {
-        Op::Column(number) => rows.row(number, lane, row),
+        Op::Column(number) => match list.positions(number) {
+            Some(positions) => rows.row(number, lane, rows.row(positions, Lane::I32, row) as usize),
+            None => rows.row(number, lane, row),
+        },
         Op::Presence(number) => rows.presence(number, row).into(),
         Op::Scalar(number) if lane == Lane::Mask => u64::from(rows.scalar(number) as u32 != 0),
         Op::Scalar(number) => rows.scalar(number),

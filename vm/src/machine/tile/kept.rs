@@ -6,14 +6,15 @@
 //! ```
 //!
 //! Which strip it is, which columns move, and by how much, has been found out; only where memory begins is new in each run.
+//! Along a run, cells stand in order, repeat, or are [chosen by positions](crate::machine::positions), which the strip reads itself.
 
+use crate::machine::positions::Positions;
 use crate::machine::sweep_order::SweepOrder;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{InputPlace, Region};
-use crate::machine::tile::strips::LoadedStrip;
+use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
-use crate::operator::fold_kernel::CHUNK;
 use crate::operator::nd_walk::Space;
 use crate::value::array::cell_size;
 use crate::value::shape::{PerAxis, Strides};
@@ -34,49 +35,53 @@ pub(in crate::machine) struct KeptPlace {
 }
 
 /// Where the elements of an input stand.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::machine) enum KeptSource {
     Cells(KeptPlace),
+    /// Those that positions choose along the last axis, from one of the list on; the place is that of position 0.
+    Taken(KeptPlace, Positions, usize),
     /// Where those of a result stand one level before; at the first level they are one value, in the first bytes.
     Before(KeptPlace, u64),
 }
 
 /// A column of elements.
 #[derive(Clone, Copy, Debug)]
-struct Moving {
-    column: u16,
-    base: Base,
+pub(super) struct Moving {
+    pub(super) column: u16,
+    pub(super) base: Base,
     /// Bytes from there to the first element of the lowest level.
-    first: isize,
+    pub(super) first: isize,
     /// Bytes from one level to the next.
-    level: isize,
+    pub(super) level: isize,
     /// Bytes to the next element along each axis but that of runs.
     strides: Strides,
 }
 
 /// Columns, and by how many bytes they move.
-type Steps = Box<[(u16, isize)]>;
+pub(super) type Steps = Box<[(u16, isize)]>;
 
 /// How columns move in a level.
 #[derive(Debug)]
-struct Level {
-    moving: Box<[Moving]>,
-    /// By axis but that of runs: from one run to the next.
-    steps: Box<[Steps]>,
+pub(super) struct Level {
+    pub(super) moving: Box<[Moving]>,
+    /// By axis but those of runs: from the runs of one call to those of the next.
+    pub(super) steps: Box<[Steps]>,
+    /// From one run to the next.
+    pub(super) runs: ColumnSteps,
 }
 
 impl Level {
-    fn new(moving: Vec<Moving>, axes: usize) -> Level {
-        let steps = |axis: usize| {
-            let along = moving.iter().map(|moves| (moves.column, moves.strides[axis]));
-            along.filter(|(_, by)| *by != 0).collect()
-        };
-        Level { steps: (0..axes).map(steps).collect(), moving: moving.into() }
+    /// Columns with so many axes but that of elements; runs are along the last of them.
+    fn new(moving: Vec<Moving>, axes: usize, columns: &[Column]) -> Level {
+        let along = |axis: usize| moving.iter().map(move |moves| (moves.column, moves.strides[axis]));
+        let steps = |axis: usize| along(axis).filter(|(_, by)| *by != 0).collect();
+        let runs = ColumnSteps::new(columns, axes.checked_sub(1).into_iter().flat_map(&along));
+        Level { steps: (0..axes.saturating_sub(1)).map(steps).collect(), runs, moving: moving.into() }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Base {
+pub(super) enum Base {
     Memory(usize),
     /// The repeated value that begins at this word.
     First(usize),
@@ -85,27 +90,35 @@ enum Base {
 /// A strip over the elements of a shape.
 #[derive(Debug)]
 pub(in crate::machine) struct KeptStrip {
-    strip: LoadedStrip,
-    columns: Box<[Column]>,
+    pub(super) strip: LoadedStrip,
+    pub(super) columns: Box<[Column]>,
     /// Columns of one value in the frame, with their offsets.
-    scalars: Box<[(u16, u32)]>,
-    level: Level,
+    pub(super) scalars: Box<[(u16, u32)]>,
+    pub(super) level: Level,
     /// The first level, if something is handed on.
-    first_level: Option<Level>,
+    pub(super) first_level: Option<Level>,
+    /// Of a level to the next one that is computed.
+    pub(super) to_next_level: ColumnSteps,
     /// What is handed on to the first level.
-    values: Box<[u64]>,
-    /// Sizes of the axes of a level but that of runs.
-    outer: Box<[usize]>,
+    pub(super) values: Box<[u64]>,
+    /// Columns of a call, which moves them.
+    pub(super) of_call: Box<[Column]>,
+    /// Sizes of the axes of a level but the last two.
+    pub(super) outer: Box<[usize]>,
+    /// Runs along the last axis but one.
+    pub(super) runs: usize,
     /// Elements of a run.
-    run: usize,
-    levels: usize,
-    is_down: bool,
+    pub(super) run: usize,
+    pub(super) levels: usize,
+    pub(super) is_down: bool,
+    /// Columns with their positions, from one of a list on.
+    pub(super) taken: Box<[(u16, Positions, usize)]>,
 }
 
 impl KeptStrip {
     /// Elements of a level.
     pub(in crate::machine) fn elements(&self) -> usize {
-        self.outer.iter().product::<usize>() * self.run
+        self.outer.iter().product::<usize>() * self.runs * self.run
     }
 
     /// Number of levels.
@@ -156,6 +169,16 @@ impl Region {
             is_whole.then_some(())?;
         }
         let mut strides: Vec<Strides> = operands.iter().map(|operand| operand.place.strides).collect();
+        let mut taken_at = Vec::new();
+        for Operand { column, taken, .. } in &operands {
+            let Some((list, from)) = taken else { continue };
+            taken_at.push((*column, list.clone(), *from));
+            // A run is along the axis that positions belong to: they repeat along all others.
+            let mut along = Strides::default();
+            *along[..plane.len()].last_mut().filter(|_| plane.last() != Some(&1))? =
+                size_of::<u32>() as isize;
+            strides.push(along);
+        }
         let space = Space::join(&plane, &mut strides);
         let (run, outer) = space.sizes().split_last()?;
         let last = outer.len();
@@ -164,20 +187,21 @@ impl Region {
         }
         let mut columns = self.columns.clone();
         let (mut moving, mut of_first, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        for (Operand { column, element, place, before, is_result }, mut strides) in
+        for (Operand { column, element, place, before, taken, is_result }, mut strides) in
             operands.into_iter().zip(strides)
         {
             let size = cell_size(element);
             // The only element of a run may be anywhere.
             let step = if *run == 1 { size as isize } else { strides[last] };
-            if step != size as isize && (step != 0 || is_result) {
+            if taken.is_none() && step != size as isize && (step != 0 || is_result) {
                 return None;
             }
             strides[last] = 0;
             let column_of = &mut columns[column as usize];
-            match is_result {
-                true => column_of.data = std::ptr::null(),
-                false => *column_of = Column::of_cells(std::ptr::null(), step as usize),
+            match (is_result, taken) {
+                (true, _) => column_of.data = std::ptr::null(),
+                (false, Some((list, from))) => *column_of = Column::of_taken(list.list()[from..].as_ptr()),
+                (false, None) => *column_of = Column::of_cells(std::ptr::null(), step as usize),
             }
             let level = axis.map_or(0, |axis| place.strides[axis]);
             let base = Base::Memory(place.memory);
@@ -207,17 +231,25 @@ impl Region {
         if strip.again.is_some() || !strip.folds.is_empty() {
             return None;
         }
+        let to_next =
+            moving.iter().map(|moves| (moves.column, if is_down { -moves.level } else { moves.level }));
+        let to_next_level = ColumnSteps::new(&columns, to_next);
+        let (runs, outer) = outer.split_last().map_or((1, outer), |(runs, outer)| (*runs, outer));
         Some(KeptStrip {
             strip: strip.clone(),
-            columns,
+            of_call: columns.clone(),
             scalars: scalars.into(),
-            level: Level::new(moving, last),
-            first_level: (!values.is_empty()).then(|| Level::new(of_first, last)),
+            to_next_level,
+            level: Level::new(moving, last, &columns),
+            first_level: (!values.is_empty()).then(|| Level::new(of_first, last, &columns)),
             values: values.into(),
             outer: outer.into(),
+            runs,
             run: *run,
             levels,
             is_down,
+            taken: taken_at.into(),
+            columns,
         })
     }
 }
@@ -235,138 +267,26 @@ struct Operand {
     place: KeptPlace,
     /// The first value, if it is one level before.
     before: Option<u64>,
+    /// Positions along the last axis, from one of the list on.
+    taken: Option<(Positions, usize)>,
     is_result: bool,
 }
 
 impl Operand {
     /// An input; nothing if its type has other axes.
     fn of(column: u16, qtype: NdType, source: KeptSource, plane: &[usize]) -> Option<Operand> {
-        let (place, before) = match source {
-            KeptSource::Cells(place) => (place, None),
-            KeptSource::Before(place, value) => (place, Some(value)),
+        let element = qtype.element();
+        let (place, before, taken) = match source {
+            KeptSource::Cells(place) => (place, None, None),
+            KeptSource::Before(place, value) => (place, Some(value), None),
+            // Truths are no numbers, which strips take.
+            KeptSource::Taken(..) if cell_size(element) == 1 => return None,
+            KeptSource::Taken(place, positions, from) => (place, None, Some((positions, from))),
         };
         let repeats = |(axis, is_unit): (usize, bool)| {
             !is_unit || plane.get(axis) == Some(&1) || place.strides[axis] == 0
         };
         let fits = qtype.rank() == plane.len() && qtype.units().enumerate().all(repeats);
-        let element = qtype.element();
-        fits.then_some(Operand { column, element, place, before, is_result: false })
-    }
-}
-
-impl KeptStrip {
-    /// Computes all elements; false if `go_on`, which is asked every few thousand of them, was: some have been computed then.
-    ///
-    /// # Safety
-    /// The frame has the layout of the region, and values for scalars; `base` gives where each memory begins. All elements
-    /// lie inside of it, none of a result shares a byte with another element, but for what is one level before, and nobody
-    /// else accesses results.
-    pub(in crate::machine) unsafe fn run(
-        &mut self,
-        frame: *const u8,
-        base: impl Fn(usize) -> *mut u8,
-        mut go_on: impl FnMut() -> bool,
-    ) -> bool {
-        for (column, offset) in &self.scalars {
-            self.columns[*column as usize].data = frame.wrapping_add(*offset as usize);
-        }
-        let mut since = 0;
-        for step in 0..self.levels {
-            let of_level = self.first_level.as_ref().filter(|_| step == 0).unwrap_or(&self.level);
-            let level = if self.is_down { self.levels - 1 - step } else { step } as isize;
-            for moves in &of_level.moving {
-                let base = match moves.base {
-                    Base::Memory(number) => base(number).cast_const(),
-                    Base::First(word) => self.values[word..].as_ptr().cast(),
-                };
-                let first = base.wrapping_offset(moves.first + level * moves.level);
-                self.columns[moves.column as usize].data = first;
-            }
-            let steps = &of_level.steps;
-            let plane = Plane { strip: &self.strip, columns: &mut self.columns, steps, run: self.run };
-            // SAFETY: the caller's promise: the columns stand at the first elements of a level, or at values that are
-            // repeated for a run.
-            if !unsafe { plane.run(&self.outer, &mut since, &mut go_on) } {
-                return false;
-            }
-        }
-        true
-    }
-}
-
-/// The elements of a level.
-struct Plane<'k> {
-    strip: &'k LoadedStrip,
-    columns: &'k mut [Column],
-    steps: &'k [Steps],
-    run: usize,
-}
-
-impl Plane<'_> {
-    /// # Safety
-    /// As [`KeptStrip::run`]; the columns stand at the first elements.
-    unsafe fn run(mut self, outer: &[usize], since: &mut usize, go_on: &mut impl FnMut() -> bool) -> bool {
-        if let [count] = *outer {
-            for row in 0..count {
-                if row > 0 {
-                    self.step(0, 1);
-                }
-                // SAFETY: the caller's promise.
-                if !unsafe { self.run_along(since, go_on) } {
-                    return false;
-                }
-            }
-            return true;
-        }
-        let mut at = PerAxis::from_iter(outer.iter().map(|_| 0));
-        loop {
-            // SAFETY: the caller's promise.
-            if !unsafe { self.run_along(since, go_on) } {
-                return false;
-            }
-            // The next run, the last axis fastest.
-            let mut axis = outer.len();
-            loop {
-                let Some(next) = axis.checked_sub(1) else { return true };
-                axis = next;
-                at[axis] += 1;
-                if at[axis] < outer[axis] {
-                    self.step(axis, 1);
-                    break;
-                }
-                self.step(axis, -(outer[axis] as isize - 1));
-                at[axis] = 0;
-            }
-        }
-    }
-
-    /// # Safety
-    /// As [`KeptStrip::run`]; the columns stand at the begin of a run.
-    #[inline(always)]
-    unsafe fn run_along(&mut self, since: &mut usize, go_on: &mut impl FnMut() -> bool) -> bool {
-        let mut start = 0;
-        while start < self.run {
-            let end = self.run.min(start + CHUNK);
-            // SAFETY: the caller's promise; rows have no presence.
-            unsafe { self.strip.run(self.columns, start..end) };
-            *since += end - start;
-            start = end;
-            if *since >= CHUNK {
-                *since = 0;
-                if !go_on() {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
-    /// Moves the columns along an axis.
-    #[inline(always)]
-    fn step(&mut self, axis: usize, by: isize) {
-        for (column, bytes) in &self.steps[axis] {
-            let column = &mut self.columns[*column as usize];
-            column.data = column.data.wrapping_offset(bytes * by);
-        }
+        fits.then_some(Operand { column, element, place, before, taken, is_result: false })
     }
 }

@@ -20,12 +20,12 @@ use std::mem::offset_of;
 pub enum Part {
     /// Its cells, or the lanes of a fold.
     Cells,
-    /// Its words of presence, or the ends of the leaves of a sum.
+    /// Its words of presence, the ends of the leaves of a sum, or the positions of cells that are taken.
     Presence,
 }
 
 /// Words of a column: to a strip, columns are pointers one after the other.
-const WORDS: usize = size_of::<Column>() / size_of::<usize>();
+pub(super) const WORDS: usize = size_of::<Column>() / size_of::<usize>();
 
 impl Part {
     /// In one word.
@@ -37,7 +37,7 @@ impl Part {
     }
 
     /// Its word of a column.
-    const fn word(self) -> usize {
+    pub(super) const fn word(self) -> usize {
         let offset = match self {
             Part::Cells => offset_of!(Column, data),
             Part::Presence => offset_of!(Column, presence),
@@ -270,6 +270,16 @@ impl Lowered {
         let ones = self.list.cast(mask, lane);
         self.list.fold(LaneFold::Sum, Part::Cells.number(column), ones);
         lane
+    }
+
+    /// A column of cells that positions choose.
+    pub(super) fn take(&mut self, column: u16, lane: Option<Lane>) -> Recorded {
+        let cells = lane.map(|lane| {
+            let number = Part::Cells.number(column);
+            self.list.take(number, Part::Presence.number(column));
+            self.list.column(number, lane)
+        });
+        Recorded { cells, present: None }
     }
 
     /// A column that the group reads.

@@ -32,6 +32,7 @@ mod chunks;
 mod columns;
 mod folding;
 pub(super) mod kept;
+mod kept_run;
 mod lent;
 mod lowered;
 pub(super) mod plan;

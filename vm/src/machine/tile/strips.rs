@@ -17,7 +17,7 @@
 //! 2. Columns that others than the group read are laid out as passes lay them out, presence included.
 //! 3. A fold with a [first stage](crate::vector::first_stage::FirstStage) is taken in by the strip that computes its operand, or reads it.
 
-use crate::machine::tile::lowered::{FoldInStrip, Lowered, Part, StripFold};
+use crate::machine::tile::lowered::{FoldInStrip, Lowered, Part, StripFold, WORDS};
 use crate::machine::tile::rare::{Again, Frequency};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::operator::block::Column;
@@ -126,6 +126,31 @@ impl LoadedStrip {
         }
     }
 
+    /// Computes so many runs of as many rows; between two, cells and positions of columns move by the bytes that `steps` has for
+    /// them. Leaves any pointers in columns.
+    ///
+    /// # Safety
+    /// For each run as [`run`](LoadedStrip::run) from row 0 on; the strip has no folds, and no column has presence. There are steps
+    /// for all columns; with more than one run, columns of one value stay.
+    #[inline(always)]
+    pub(super) unsafe fn run_often(
+        &self,
+        columns: &mut [Column],
+        rows: usize,
+        runs: usize,
+        steps: &ColumnSteps,
+    ) {
+        let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
+        debug_assert_eq!(steps.words.len(), columns.len() * WORDS);
+        debug_assert!(runs == 1 || !steps.has_new_values);
+        // SAFETY: the caller's promise; there are places for all constants, and the strip looks at those that are filled.
+        unsafe {
+            self.load(columns, constants.as_mut_ptr().cast());
+            let columns = columns.as_mut_ptr().cast();
+            self.strip.run_often(columns, rows, constants.as_ptr().cast(), runs, steps.words.as_ptr());
+        }
+    }
+
     /// Fills in constants.
     ///
     /// # Safety
@@ -143,6 +168,41 @@ impl LoadedStrip {
                 };
                 constants.add(number).write(value);
             }
+        }
+    }
+}
+
+/// By how many bytes the cells of each column move from one run to the next.
+#[derive(Debug)]
+pub(super) struct ColumnSteps {
+    /// By word of each column.
+    words: Box<[isize]>,
+    /// True if a column moves that is one value for a run: a call loads such values once.
+    has_new_values: bool,
+}
+
+impl ColumnSteps {
+    /// Those of columns that move; all others stay.
+    pub(super) fn new(columns: &[Column], moving: impl Iterator<Item = (u16, isize)>) -> ColumnSteps {
+        let (mut words, mut has_new_values) = (vec![0; columns.len() * WORDS], false);
+        for (column, by) in moving {
+            words[usize::from(Part::Cells.number(column))] = by;
+            let of = &columns[column as usize];
+            has_new_values |= by != 0 && of.step == 0 && !of.is_taken();
+        }
+        ColumnSteps { words: words.into(), has_new_values }
+    }
+
+    /// Runs of so many elements that a call may have, to go over no more than some elements.
+    pub(super) fn runs_at_once(&self, run: usize, most: usize) -> usize {
+        if self.has_new_values { 1 } else { (most / run).max(1) }
+    }
+
+    /// Moves columns by so many runs.
+    pub(super) fn move_by(&self, runs: usize, columns: &mut [Column]) {
+        for (column, words) in columns.iter_mut().zip(self.words.chunks_exact(WORDS)) {
+            let by = words[Part::Cells.word()].wrapping_mul(runs as isize);
+            column.data = column.data.wrapping_offset(by);
         }
     }
 }
@@ -181,6 +241,9 @@ impl StripPlan {
         let read = |lowered: &mut Lowered, column: u16| {
             let arg = column as usize;
             let is_input = arg < self.literals.len();
+            if is_input && columns[arg].is_taken() {
+                return lowered.take(column, self.lanes[arg]);
+            }
             let has_presence = match is_input {
                 true => !columns[arg].presence.is_null(),
                 false => presence.get(arg).is_some_and(|presence| *presence != Presence::Alike),

@@ -133,7 +133,8 @@ impl Checker<'_> {
     }
 
     fn read(&self, address: Address) -> Result<(), String> {
-        let is_column = matches!(address, Address::Column { .. } | Address::Presence { .. });
+        let is_column =
+            matches!(address, Address::Column { .. } | Address::Taken { .. } | Address::Presence { .. });
         if is_column && self.has_written { Err("a column is read late".to_owned()) } else { Ok(()) }
     }
 

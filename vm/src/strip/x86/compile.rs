@@ -28,6 +28,9 @@ const MOST_UNROLLED: usize = 1024;
 /// Fewest vector registers: the operands of any instruction, and its result.
 const FEWEST: u8 = 5;
 
+/// Reads of a column that is taken, and of its positions, in each group.
+const TAKEN: u32 = 8;
+
 /// Most bytes of code, which bounds what a list can cost; loops of that length fit a second-level cache.
 const MOST_BYTES: usize = 1 << 16;
 
@@ -205,6 +208,11 @@ fn columns(list: &List, reads: &[u32]) -> Vec<u16> {
     for (term, op, _) in list.terms().filter(|(term, ..)| reads[term.index()] > 0) {
         if let Op::Column(number) | Op::Presence(number) = op {
             want(number, reads[term.index()]);
+            // Each row reads both.
+            if let Some(positions) = list.positions(number) {
+                want(number, TAKEN);
+                want(positions, TAKEN);
+            }
         }
     }
     for sink in list.sinks() {

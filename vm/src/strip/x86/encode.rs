@@ -1,9 +1,9 @@
 //! Assembler: steps of an allocation to bytes.
 //!
 //! ```text
-//! rdi columns   rsi row   rdx end   rcx constants        arguments, sysv64
+//! rdi columns   rsi row   rdx end   rcx constants   r8 runs   r9 steps      arguments, sysv64; the last two go to the stack
 //! r8 r9 r10 r11 rbx r12   pointers of columns; of others, loaded to r13 where they are wanted
-//! r14 scratch   r15 row / 8, of presence   rax result   rbp stack of the caller
+//! r14 scratch, positions of cells that are taken   r15 row / 8, of presence   rax result   rbp stack of the caller
 //! ```
 //!
 //! Rows are numbers, not moved pointers: one register counts, and every column is addressed by it.
@@ -119,6 +119,11 @@ impl<'f> Assembler<'f> {
             Kind::Code(code) => code,
             Kind::LoadRestBytes | Kind::StoreRestBytes => return self.rest_bytes(inst, places),
         };
+        for arg in inst.args() {
+            if let Arg::Memory(Address::Taken { positions, row, is_rest, .. }) = arg {
+                self.position(positions, row, is_rest)?;
+            }
+        }
         let mut instruction = Instruction::default();
         instruction.set_code(code);
         for (number, (arg, place)) in inst.args().zip(places).enumerate() {
@@ -155,6 +160,23 @@ impl<'f> Assembler<'f> {
         }
         instruction.set_zeroing_masking(inst.mask.is_some_and(WriteMask::is_zeroing));
         self.put(instruction)
+    }
+
+    /// The position that a row has, to r14.
+    fn position(&mut self, positions: u16, row: u16, is_rest: bool) -> Result<(), IcedError> {
+        let base = self.base(positions)?;
+        let at = match (is_rest, row) {
+            // There is a first row.
+            (true, 1..) => {
+                let row = self.at(Register::RSI, Register::None, 1, row.into());
+                self.put(Instruction::with2(Code::Lea_r64_m, Register::R14, row)?)?;
+                self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::R14, Register::RDX)?)?;
+                self.put(Instruction::with2(Code::Cmovae_r64_rm64, Register::R14, Register::RSI)?)?;
+                self.at(base, Register::R14, 4, 0)
+            }
+            _ => self.at(base, Register::RSI, 4, 4 * i64::from(row)),
+        };
+        self.put(Instruction::with2(Code::Mov_r32_rm32, Register::R14D, at)?)
     }
 
     /// Bytes of the rest of rows, one after the other.
@@ -218,6 +240,10 @@ impl<'f> Assembler<'f> {
             Address::Column { number, row_bytes, offset } => {
                 let base = self.base(number)?;
                 self.at(base, Register::RSI, row_bytes.into(), offset.into())
+            }
+            Address::Taken { number, cell_bytes, .. } => {
+                let base = self.base(number)?;
+                self.at(base, Register::R14, cell_bytes.into(), 0)
             }
             Address::Presence { number, offset } => {
                 let base = self.base(number)?;

@@ -2,8 +2,12 @@
 //!
 //! ```text
 //! [ literals ][ entry | main loop: U groups | loop: one group | the rest of rows | exit ]
-//!                      ^------------------ once a leaf, if there are leaves ------|
+//!                      ^------ once a leaf if there are leaves, else once a run ----|
+//!
+//! stack frame    rbp of the caller | registers of the caller | runs left | steps | first row | constants, slots
 //! ```
+//!
+//! Between two runs the pointers of columns move: those in registers there, others in the memory of the caller.
 //!
 //! Loops are tested at their end against the end of rows less the rows of an iteration, which rdx is meanwhile.
 
@@ -12,7 +16,7 @@ use crate::strip::x86::encode::{Allocated, Assembler, BASES, Forward};
 use crate::strip::x86::folds::FoldsPlan;
 use crate::strip::x86::group_shape::GroupShape;
 use crate::strip::x86::inst::{Address, Home};
-use iced_x86::{Code, IcedError, Instruction, Register};
+use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 
 /// What is encoded.
 pub struct Function<'f> {
@@ -91,7 +95,13 @@ impl Layout<'_> {
             self.assembler.begin_folds(folds)?;
         }
         match function.leaves() {
-            None => self.rows(table)?,
+            None => {
+                let top = self.assembler.here();
+                self.rows(table)?;
+                if function.folds.is_none() {
+                    self.next_run(top)?;
+                }
+            }
             Some((folds, ends)) => {
                 self.assembler.begin_leaves(folds)?;
                 let top = self.assembler.here();
@@ -124,6 +134,38 @@ impl Layout<'_> {
         Ok(())
     }
 
+    /// Moves columns to their next run, and goes there; falls through behind the last one.
+    fn next_run(&mut self, top: u64) -> Result<(), IcedError> {
+        let [runs, steps, first] = RUNS.map(|(_, place)| self.beside_saved(place));
+        self.put(Instruction::with1(Code::Dec_rm64, runs)?)?;
+        let done = self.assembler.jump_forward(Code::Je_rel32_64)?;
+        self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, steps)?)?;
+        for (place, number) in self.function.columns.iter().enumerate() {
+            let offset = 8 * i64::from(*number);
+            let step = self.assembler.at(Register::R14, Register::None, 1, offset);
+            match BASES.get(place) {
+                Some(base) => self.put(Instruction::with2(Code::Add_r64_rm64, *base, step)?)?,
+                None => {
+                    let pointer = self.assembler.at(Register::RDI, Register::None, 1, offset);
+                    self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R13, step)?)?;
+                    self.put(Instruction::with2(Code::Add_rm64_r64, pointer, Register::R13)?)?;
+                }
+            }
+        }
+        self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSI, first)?)?;
+        // There are rows in each run.
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RSI, Register::RDX)?)?;
+        self.put(Instruction::with_branch(Code::Jb_rel32_64, top)?)?;
+        self.assembler.land(done);
+        Ok(())
+    }
+
+    /// A word of the stack frame behind the registers of the caller.
+    fn beside_saved(&self, place: usize) -> MemoryOperand {
+        let words = self.saved().len() + 1 + place;
+        self.assembler.at(Register::RBP, Register::None, 1, -8 * words as i64)
+    }
+
     /// Registers that belong to the caller and are written.
     fn saved(&self) -> Vec<Register> {
         let bases = self.function.columns.len();
@@ -142,6 +184,11 @@ impl Layout<'_> {
         self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RBP, Register::RSP)?)?;
         for register in self.saved() {
             self.put(Instruction::with1(Code::Push_r64, register)?)?;
+        }
+        if self.function.folds.is_none() {
+            for (register, _) in RUNS {
+                self.put(Instruction::with1(Code::Push_r64, register)?)?;
+            }
         }
         if frame > 0 {
             // The frame is touched in steps below a page, so that the guard page of the stack is met.
@@ -255,6 +302,9 @@ impl Layout<'_> {
         self.assembler.put(instruction)
     }
 }
+
+/// What is kept of the call for its next runs, and the word behind the registers of the caller.
+const RUNS: [(Register, usize); 3] = [(Register::R8, 0), (Register::R9, 1), (Register::RSI, 2)];
 
 /// Bytes of the stack frame between two that are touched.
 const STEP: u32 = 2048;

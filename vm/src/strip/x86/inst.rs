@@ -84,6 +84,20 @@ pub enum Address {
         /// Bytes from the first row of the iteration.
         offset: i32,
     },
+    /// Of a column that is taken: the cell at the position that a row of another column has. Nobody but the instruction that
+    /// has such an operand needs the position.
+    Taken {
+        /// The column.
+        number: u16,
+        /// The column of positions.
+        positions: u16,
+        /// Bytes of a cell.
+        cell_bytes: u8,
+        /// The row, counted from the first one of the iteration.
+        row: u16,
+        /// True in the rest of rows: then a row behind the last one has the position of the first one.
+        is_rest: bool,
+    },
     /// Of a column of presence: a byte, counted from that of the first row of the iteration.
     Presence {
         /// The column.

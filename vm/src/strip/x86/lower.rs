@@ -185,7 +185,10 @@ impl Lower<'_> {
     pub fn term(&mut self, copy: usize, term: Term, op: Op, lane: Lane) -> Lowered {
         match op {
             Op::Column(number) if lane == Lane::Mask => self.byte_column(copy, number),
-            Op::Column(number) => Lowered::Number(self.column(copy, number, lane)),
+            Op::Column(number) => Lowered::Number(match self.list.positions(number) {
+                Some(positions) => self.taken(copy, number, positions, lane),
+                None => self.column(copy, number, lane),
+            }),
             Op::Presence(number) => {
                 let offset = (copy * self.target.group / 8) as i32;
                 let address = Address::Presence { number, offset };

@@ -26,3 +26,4 @@ pub mod listing;
 mod lower;
 mod merge;
 mod steps;
+mod taken;

@@ -1,0 +1,75 @@
+//! Runs of rows one after the other: columns move by steps between them.
+
+use crate::columns::{Guard, Guarded, ways};
+use crate::decoded;
+use cembra_vm::strip::{BinaryOp, Lane, List, compile, load};
+
+/// Columns that are read; with that of the result and that of positions there are more than registers for pointers.
+const COLUMNS: usize = 7;
+
+/// Rows of memory; a run is shorter.
+const WIDTH: usize = 40;
+
+const LINES: usize = 9;
+
+fn cell(column: usize, at: usize) -> f64 {
+    ((at * 31 + column * 17) % 101) as f64 * 0.37 - 20.0
+}
+
+/// The sum of all columns, of which the first one is taken, and one is the same in all runs.
+#[test]
+fn columns_move_between_runs() {
+    let mut list = List::new();
+    list.take(0, COLUMNS as u16);
+    let columns: Vec<_> = (0..COLUMNS as u16).map(|number| list.column(number, Lane::F64)).collect();
+    let k = list.scalar(0, Lane::F64);
+    let sum = columns.into_iter().reduce(|x, y| list.binary(BinaryOp::Add, x, y)).expect("columns");
+    let scaled = list.binary(BinaryOp::Mul, sum, k);
+    list.store(COLUMNS as u16 + 1, scaled);
+    let cells =
+        |column: usize| (0..WIDTH * LINES).flat_map(move |at| cell(column, at).to_le_bytes()).collect();
+    let position = |row: usize| row * 7 % WIDTH;
+    let positions: Vec<u8> = (0..WIDTH).flat_map(|row| (position(row) as u32).to_le_bytes()).collect();
+    let row_bytes = 8 * WIDTH as isize;
+    for (level, options) in ways() {
+        let what = format!("{} {options:?}", level.name());
+        let code = compile(&list, level, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+        decoded::check(&code, &what);
+        let strip = load(std::slice::from_ref(&code)).expect("executable memory").remove(0);
+        for rows in [0, 1, 7, 8, 33, WIDTH] {
+            for runs in [0, 1, 2, LINES] {
+                let mut memory: Vec<Vec<u8>> = (0..COLUMNS).map(cells).collect();
+                memory.extend([positions.clone(), vec![0; 8 * WIDTH * LINES]]);
+                let memory: Vec<Guarded> =
+                    memory.iter().map(|bytes| Guarded::of(bytes, Guard::Behind)).collect();
+                let mut pointers: Vec<*mut u8> = memory.iter().map(Guarded::pointer).collect();
+                let mut steps = [row_bytes; COLUMNS + 2];
+                (steps[2], steps[COLUMNS]) = (0, 0);
+                // The last column that is read goes up.
+                pointers[COLUMNS - 1] =
+                    pointers[COLUMNS - 1].wrapping_add(8 * WIDTH * runs.saturating_sub(1));
+                steps[COLUMNS - 1] = -row_bytes;
+                // SAFETY: the machine has the level, and the columns have the rows of all runs.
+                let fired = unsafe {
+                    let constants = 0.5_f64.to_bits();
+                    strip.run_often(pointers.as_mut_ptr(), rows, &raw const constants, runs, steps.as_ptr())
+                };
+                assert_eq!(fired, 0, "{what}");
+                let mut expected = vec![0.0_f64; WIDTH * LINES];
+                for (line, at) in (0..runs).flat_map(|line| (0..rows).map(move |row| (line, row))) {
+                    let of = |column: usize| match column {
+                        0 => cell(0, line * WIDTH + position(at)),
+                        2 => cell(2, at),
+                        6 => cell(6, (runs - 1 - line) * WIDTH + at),
+                        _ => cell(column, line * WIDTH + at),
+                    };
+                    let sum = (1..COLUMNS).fold(of(0), |sum, column| sum + of(column));
+                    expected[line * WIDTH + at] = sum * 0.5;
+                }
+                let (words, _) = memory[COLUMNS + 1].bytes().as_chunks::<8>();
+                let found: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
+                assert_eq!(found, expected, "{what}, {runs} runs of {rows} rows");
+            }
+        }
+    }
+}
