@@ -111,8 +111,7 @@ impl<'b> Compiler<'b> {
         let mut builder = builder()?;
         preserving.name(&mut builder);
         let mut module = JITModule::new(builder);
-        let rare = Preserving::declare(&mut module)
-            .map_err(|error| NotCompiled::Memory { reason: error.to_string() })?;
+        let rare = Preserving::declare(&mut module)?;
         let module = Mutex::new(ManuallyDrop::new(module));
         let compiled = Compiled { module, entries: Vec::new(), parts };
         Ok(Compiler { bound, compiled, functions: Vec::new(), rare })

@@ -20,7 +20,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module, ModuleError};
+use cranelift_module::{FuncId, Linkage, Module};
 use std::sync::OnceLock;
 
 /// The arguments of `run_cells` and `locate`.
@@ -51,9 +51,10 @@ impl Preserving<FuncId> {
     ///
     /// # Errors
     /// The module has others of these names.
-    pub(super) fn declare(module: &mut JITModule) -> Result<Preserving<FuncId>, ModuleError> {
+    pub(super) fn declare(module: &mut JITModule) -> Result<Preserving<FuncId>, NotCompiled> {
         let mut declare = |(name, _, params): (&str, usize, [Type; 3])| {
-            module.declare_function(name, Linkage::Import, &signature(&params))
+            let declared = module.declare_function(name, Linkage::Import, &signature(&params));
+            declared.map_err(|error| NotCompiled::Memory { reason: error.to_string() })
         };
         let [run_cells, locate, go_on] = wanted();
         Ok(Preserving { run_cells: declare(run_cells)?, locate: declare(locate)?, go_on: declare(go_on)? })
