@@ -10,7 +10,7 @@
 mod per_operator;
 
 use cembra::vm::vector::Level;
-use cembra::vm::vector::math::{BinaryFunction, Operand, double};
+use cembra::vm::vector::math::{BinaryFunction, MathOperand, double};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use per_operator::{PerOperator, criterion};
 use std::hint::black_box;
@@ -110,7 +110,7 @@ fn of_the_plane(c: &mut Criterion<PerOperator>) {
         group.throughput(Throughput::Elements(ROWS as u64));
         for level in levels() {
             group.bench_function(format!("{level:?}"), |b| {
-                b.iter(|| rows(level, Operand::Rows(black_box(&x)), Operand::One(y[0]), &mut out))
+                b.iter(|| rows(level, MathOperand::Rows(black_box(&x)), MathOperand::One(y[0]), &mut out))
             });
         }
         group.finish();
@@ -130,7 +130,7 @@ fn of_points(
     for level in levels() {
         let rows = function.rows_on;
         group.bench_function(format!("{level:?}"), |b| {
-            b.iter(|| rows(level, Operand::Rows(black_box(x)), Operand::Rows(y), &mut out))
+            b.iter(|| rows(level, MathOperand::Rows(black_box(x)), MathOperand::Rows(y), &mut out))
         });
     }
     let one_by_one = [("one by one", Some(function.one)), ("platform", platform)];

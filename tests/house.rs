@@ -348,6 +348,25 @@ fn files_are_short() {
     none("one concept, one file", wrong.collect());
 }
 
+/// Types of one file may be written twice, for different machines.
+#[test]
+fn public_types_of_the_machine_have_names_of_their_own() {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in sources().into_iter().filter(|source| source.path.starts_with("vm/")) {
+        for line in &source.lines[..source.before_tests] {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            if let ["pub", "struct" | "enum" | "trait" | "type", name, ..] = words[..]
+                && !line.starts_with(' ')
+            {
+                found.entry(name.to_owned()).or_default().insert(source.path.clone());
+            }
+        }
+    }
+    let twice = found.into_iter().filter(|(_, files)| files.len() > 1);
+    let wrong = twice.map(|(name, files)| format!("{name} is in {files:?}")).collect();
+    none("a public type of the machine has a name of its own", wrong);
+}
+
 #[test]
 fn unsafe_stays_in_its_rooms() {
     let mut wrong = Vec::new();

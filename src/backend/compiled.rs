@@ -16,7 +16,7 @@ use crate::dag::{Array, Element, Expression, NodeId, ValueType};
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::{Slot, TypedSlot};
 use cembra_vm::machine::{BindError, BoundExpr, CallError, RunOptions, Share, SharedBudget};
-use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::nd_view::NdCell;
 use cembra_vm::value::{Exhausted, Fault, NdView, QType, ScalarType};
 use ndarray::ArrayViewD;
 use std::sync::Arc;
@@ -224,7 +224,7 @@ impl Compiled {
 
     /// The result of the last run for a node, where it stands; nothing for single values, and for dtypes that the
     /// machine holds otherwise.
-    pub fn view<T: Element + Cell>(&self, node: NodeId) -> Option<ArrayViewD<'_, T>> {
+    pub fn view<T: Element + NdCell>(&self, node: NodeId) -> Option<ArrayViewD<'_, T>> {
         match self.output(node)? {
             Output { of, place: Place::NdArray(slot), .. } if of.dtype == T::DTYPE => {
                 self.frame.nd_view(slot).ok()?.to_ndarray()

@@ -30,7 +30,7 @@ use crate::dag::kind::Kind;
 use crate::dag::{Array, Dag, Element, Node, NodeId, ToExpr, ValueType};
 use crate::expr::GraphError;
 use cembra_vm::machine::BoundExpr;
-use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::nd_view::NdCell;
 use hashbrown::HashSet;
 use ndarray::ArrayViewD;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Results<'_> {
 
     /// The elements of a root of at least one axis, where they stand; nothing if they are of another type, or of one
     /// that the machine holds otherwise: int8, float16 and texts.
-    pub fn view<T: Element + Cell>(&self, root: &Node) -> Option<ArrayViewD<'_, T>> {
+    pub fn view<T: Element + NdCell>(&self, root: &Node) -> Option<ArrayViewD<'_, T>> {
         let set = self.state.as_ref().and_then(|state| state.value(root.id())?.elements::<T>());
         set.map(|elements| elements.view()).or_else(|| self.programs().find_map(|p| p.view(root.id())))
     }

@@ -10,7 +10,7 @@
 
 use crate::dag::array::{Array, DType, Element, Elements, TextArray};
 use crate::dag::value_type::ValueType;
-use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::nd_view::NdCell;
 use cembra_vm::value::{NdRows, NdView, QType, Value};
 use half::f16;
 use hashbrown::HashMap;
@@ -167,7 +167,7 @@ pub fn array_of(view: &NdView<'_>, of: ValueType, texts: &Texts) -> Array {
     }
 }
 
-fn cells<T: Cell>(view: &NdView<'_>) -> Vec<T> {
+fn cells<T: NdCell>(view: &NdView<'_>) -> Vec<T> {
     match view.as_slice() {
         Some(slice) => slice.to_vec(),
         None => view.cells().collect(),

@@ -14,7 +14,7 @@ use cembra_vm::layout::TypedSlot;
 use cembra_vm::machine::Room;
 use cembra_vm::value::array::cell_size;
 use cembra_vm::value::nd_type::MAX_RANK;
-use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::nd_view::NdCell;
 use cembra_vm::value::shape::{PerAxis, Strides, c_strides};
 use cembra_vm::value::{NdView, ScalarType, ScalarValue};
 use std::ops::Range;
@@ -125,7 +125,7 @@ impl FieldBuffer {
         read: &PartPlace,
         written: &PartPlace,
     ) -> Option<(NdView<'_>, CellsOfPart<'_>)> {
-        fn split<'a, T: Cell>(
+        fn split<'a, T: NdCell>(
             cells: &'a mut [T],
             read: &PartPlace,
             written: &PartPlace,
@@ -286,7 +286,7 @@ fn view<'a>(cells: NdView<'a>, part: &PartPlace) -> NdView<'a> {
 }
 
 /// Copies the elements of an array of the shape of a part to cells; rows in one piece where they lie so.
-fn store_cells<T: Cell>(cells: &mut [T], part: &PartPlace, values: &NdView<'_>) {
+fn store_cells<T: NdCell>(cells: &mut [T], part: &PartPlace, values: &NdView<'_>) {
     if values.is_empty() {
         return;
     }
@@ -343,7 +343,7 @@ impl Steps<'_> {
     }
 }
 
-fn take_cells<T: Cell>(
+fn take_cells<T: NdCell>(
     buffer: &FieldBuffer,
     from: &[T],
     part: &PartPlace,

@@ -9,7 +9,7 @@ use cembra::registry::{Dialect, Lowered, OperatorDef, Registry};
 use cembra::syntax::{Limits, parse_with};
 use cembra::vm::machine::RunOptions;
 use cembra::vm::operator::facts::{Facts, Linear};
-use cembra::vm::operator::{Call, Family};
+use cembra::vm::operator::{Family, KernelCall};
 use cembra::vm::value::qtype::FLOAT64;
 use cembra::vm::value::{Fault, QType, ScalarType, ScalarValue, Value};
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ fn of_rows() -> Family {
         })
 }
 
-fn spread(call: &mut Call<'_>) -> Result<(), Fault> {
+fn spread(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let rows = call.array(0);
     let mut ends: Option<(f64, f64)> = None;
     for stride in call.meter().strides(rows.len()) {
@@ -65,7 +65,7 @@ fn of_pairs() -> Family {
         })
 }
 
-fn manhattan(call: &mut Call<'_>) -> Result<(), Fault> {
+fn manhattan(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let (x, y) = (call.nd(0), call.nd(1));
     if x.shape() != y.shape() {
         return Err(Fault::Host { message: format!("shapes {:?} and {:?}", x.shape(), y.shape()) });

@@ -9,7 +9,7 @@ use cembra_vm::machine::invoke::{InvokeError, invoke};
 use cembra_vm::machine::{BoundExpr, CallError, NdViewMut, RunErrorKind, RunOptions, Trace};
 use cembra_vm::program::verify::{VerifyError, verify};
 use cembra_vm::program::{Instruction, Program, Routine, ValueId, slot_check, text};
-use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::nd_view::NdCell;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
 use cembra_vm::value::{Axes, Fault, NdRows, NdType, NdView, QType, ScalarType, Value};
 use draft::Draft;
@@ -329,7 +329,7 @@ fn jumps_back_take_truths_and_masks_and_the_same_fuel_in_every_style() {
     }
 }
 
-fn narrow_array<T: Cell>(name: &str, cells: &[T]) -> Value {
+fn narrow_array<T: NdCell>(name: &str, cells: &[T]) -> Value {
     Value::NdArray(Arc::new(NdRows::from_slice(nd(name), &[cells.len()], cells).expect("the shape fits")))
 }
 

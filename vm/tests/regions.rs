@@ -7,7 +7,7 @@ use cembra_vm::builtins;
 use cembra_vm::frame::Frame;
 use cembra_vm::machine::{BoundExpr, RunOptions, Strips};
 use cembra_vm::program::{Program, ValueId};
-use cembra_vm::value::nd_view::Cell;
+use cembra_vm::value::nd_view::NdCell;
 use cembra_vm::value::{ArrayClass, ArrayRows, NdRows, NdType, QType, ScalarType, ScalarValue, Value};
 use draft::Draft;
 use fastrand::Rng;
@@ -590,7 +590,7 @@ fn counts_of_computed_masks() {
 
 /// An array with axes of this shape.
 fn elements(rng: &mut Rng, element: ScalarType, shape: &[usize]) -> Value {
-    fn array<T: Cell>(element: ScalarType, shape: &[usize], cell: impl FnMut() -> T) -> Value {
+    fn array<T: NdCell>(element: ScalarType, shape: &[usize], cell: impl FnMut() -> T) -> Value {
         let qtype = NdType::new(element, shape.len(), 0).expect("few axes");
         let cells: Vec<T> = std::iter::repeat_with(cell).take(shape.iter().product()).collect();
         Value::NdArray(Arc::new(NdRows::from_slice(qtype, shape, &cells).expect("the shape fits")))

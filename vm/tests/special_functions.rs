@@ -5,7 +5,7 @@
 
 use cembra_vm::vector::Level;
 use cembra_vm::vector::math::dispatch::Width;
-use cembra_vm::vector::math::{BinaryFunction, Operand, UnaryFunction, double, single};
+use cembra_vm::vector::math::{BinaryFunction, MathOperand, UnaryFunction, double, single};
 
 /// The errors that `docs/accuracy.md` promises, in units of the last place: FLOAT64, FLOAT32.
 const PROMISED: [(&str, f64, f64); 31] = [
@@ -164,16 +164,16 @@ fn binary_complaints<T: Bits>(function: &BinaryFunction<T>) -> Vec<String> {
     let mut complaints = check(function.name, "alone", &points, &ones);
     for level in Level::available().iter().copied() {
         let mut out = vec![T::default(); x.len()];
-        (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut out);
+        (function.rows_on)(level, MathOperand::Rows(&x), MathOperand::Rows(&y), &mut out);
         complaints.extend(differences(function.name, level, &ones, &out));
         // One operand for all rows.
         let expected: Vec<T> = x.iter().map(|x| (function.one)(*x, y[7])).collect();
-        (function.rows_on)(level, Operand::Rows(&x), Operand::One(y[7]), &mut out);
+        (function.rows_on)(level, MathOperand::Rows(&x), MathOperand::One(y[7]), &mut out);
         complaints.extend(differences(function.name, level, &expected, &out));
         let expected: Vec<T> = y.iter().map(|y| (function.one)(x[500], *y)).collect();
-        (function.rows_on)(level, Operand::One(x[500]), Operand::Rows(&y), &mut out);
+        (function.rows_on)(level, MathOperand::One(x[500]), MathOperand::Rows(&y), &mut out);
         complaints.extend(differences(function.name, level, &expected, &out));
-        (function.rows_on)(level, Operand::One(x[500]), Operand::One(y[7]), &mut out);
+        (function.rows_on)(level, MathOperand::One(x[500]), MathOperand::One(y[7]), &mut out);
         let expected = vec![(function.one)(x[500], y[7]); out.len()];
         complaints.extend(differences(function.name, level, &expected, &out));
     }
@@ -247,9 +247,9 @@ fn all_instructions_give_the_same_bits() {
         complaints.extend(differences(function.name, Level::best(), &baseline, &out));
     }
     for function in double::binary_functions() {
-        (function.rows_on)(Level::Baseline, Operand::Rows(&x), Operand::Rows(&y), &mut baseline);
+        (function.rows_on)(Level::Baseline, MathOperand::Rows(&x), MathOperand::Rows(&y), &mut baseline);
         for level in Level::available().iter().copied() {
-            (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut out);
+            (function.rows_on)(level, MathOperand::Rows(&x), MathOperand::Rows(&y), &mut out);
             complaints.extend(differences(function.name, level, &baseline, &out));
         }
     }
@@ -352,13 +352,13 @@ fn all_instructions_give_the_same_parts_of_the_faddeeva_function() {
         let across: Vec<f64> = x.iter().map(|x| (function.one)(*x, y[0])).collect();
         let up: Vec<f64> = y.iter().map(|y| (function.one)(x[500], *y)).collect();
         for level in Level::available().iter().copied() {
-            (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut out);
+            (function.rows_on)(level, MathOperand::Rows(&x), MathOperand::Rows(&y), &mut out);
             complaints.extend(differences(function.name, level, &ones, &out));
-            (function.rows_on)(level, Operand::Rows(&x), Operand::One(y[0]), &mut out);
+            (function.rows_on)(level, MathOperand::Rows(&x), MathOperand::One(y[0]), &mut out);
             complaints.extend(differences(function.name, level, &across, &out));
-            (function.rows_on)(level, Operand::One(x[500]), Operand::Rows(&y), &mut out);
+            (function.rows_on)(level, MathOperand::One(x[500]), MathOperand::Rows(&y), &mut out);
             complaints.extend(differences(function.name, level, &up, &out));
-            (function.rows_on)(level, Operand::One(x[500]), Operand::One(y[0]), &mut out);
+            (function.rows_on)(level, MathOperand::One(x[500]), MathOperand::One(y[0]), &mut out);
             complaints.extend(differences(function.name, level, &vec![across[500]; out.len()], &out));
         }
     }
@@ -453,7 +453,7 @@ fn no_bit_changes_unnoticed() {
         hashes.push((function.name, hash(&out)));
     }
     for function in double::binary_functions().iter().chain(&double::plane_functions()) {
-        (function.rows)(Operand::Rows(&x), Operand::Rows(&y), &mut out);
+        (function.rows)(MathOperand::Rows(&x), MathOperand::Rows(&y), &mut out);
         hashes.push((function.name, hash(&out)));
     }
     let lines = hashes.iter().map(|(name, hash)| format!("    (\"{name}\", {hash:#018X}),\n"));

@@ -123,7 +123,7 @@ pub(super) fn mask<'v>(
 
 /// Calls a function for a scalar as an array without axes.
 pub(super) fn with_scalar<R>(value: &ScalarValue, each: impl FnOnce(&NdView<'_>) -> R) -> R {
-    fn one<T: cembra_vm::value::nd_view::Cell, R>(value: T, each: impl FnOnce(&NdView<'_>) -> R) -> R {
+    fn one<T: cembra_vm::value::nd_view::NdCell, R>(value: T, each: impl FnOnce(&NdView<'_>) -> R) -> R {
         each(&NdView::from_slice(&[value], &[]).expect("one element"))
     }
     match *value {

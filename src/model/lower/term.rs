@@ -154,7 +154,7 @@ impl<'b> Term<'b> {
 
 /// A literal array: its unit axes are those that it does not depend on. Shapes are those of rank 2, time and
 /// energy, or of rank 3 with the axis of profiles in front.
-fn nd_value<T: cembra_vm::value::nd_view::Cell>(
+fn nd_value<T: cembra_vm::value::nd_view::NdCell>(
     element: ScalarType,
     shape: &[usize],
     values: &[T],

@@ -16,8 +16,8 @@ use crate::operator::{Family, Kernel, Overload};
 use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{Fault, QType, ScalarType};
-use crate::vector::reduce::{self, Number};
-use crate::vector::stop::Stop;
+use crate::vector::reduce::{self, Reducible};
+use crate::vector::stop::StopCheck;
 
 /// Name of `core._any_row`.
 pub const ANY_ROW: &str = "core._any_row";
@@ -152,7 +152,7 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
     family: &Family,
     args: &[QType],
     result: QType,
-    f: impl Fn(Present<'_, T>, bool, Stop<'_>) -> R + Send + Sync + 'static,
+    f: impl Fn(Present<'_, T>, bool, StopCheck<'_>) -> R + Send + Sync + 'static,
 ) -> Overload {
     let option = (args.last() == Some(&BOOLEAN)).then(|| args.len() - 1);
     let edge = matches!(args.get(1), Some(QType::Edge(_) | QType::EdgeToScalar(_)));
@@ -203,11 +203,11 @@ fn push<R: PlainSlot>(out: &mut RowsOut<'_>, value: R) -> Result<(), Fault> {
 
 /// A reduction of numbers of any type.
 trait Reduce: Copy + Send + Sync + 'static {
-    type Of<T: Number + PlainSlot>: PlainSlot
+    type Of<T: Reducible + PlainSlot>: PlainSlot
     where
         Option<T>: PlainSlot;
 
-    fn apply<T: Number + PlainSlot>(rows: Present<'_, T>, stop: Stop<'_>) -> Self::Of<T>
+    fn apply<T: Reducible + PlainSlot>(rows: Present<'_, T>, stop: StopCheck<'_>) -> Self::Of<T>
     where
         Option<T>: PlainSlot;
 }
@@ -218,12 +218,12 @@ macro_rules! reductions {
         struct $name;
 
         impl Reduce for $name {
-            type Of<T: Number + PlainSlot>
+            type Of<T: Reducible + PlainSlot>
                 = $result
             where
                 Option<T>: PlainSlot;
 
-            fn apply<T: Number + PlainSlot>($rows: Present<'_, T>, $stop: Stop<'_>) -> $result
+            fn apply<T: Reducible + PlainSlot>($rows: Present<'_, T>, $stop: StopCheck<'_>) -> $result
             where
                 Option<T>: PlainSlot,
             {
@@ -270,8 +270,8 @@ fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType
 fn reals(
     name: &str,
     meaning: &str,
-    single: fn(&[f32], bool, Stop<'_>) -> Option<f32>,
-    double: fn(&[f64], bool, Stop<'_>) -> Option<f64>,
+    single: fn(&[f32], bool, StopCheck<'_>) -> Option<f32>,
+    double: fn(&[f64], bool, StopCheck<'_>) -> Option<f64>,
 ) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(20).on_demand(move |family, args| {
         let element = grouped(args)?;

@@ -2,7 +2,7 @@
 
 use crate::builtins::distinct::Distinct;
 use crate::operator::rows_out::RowsOut;
-use crate::operator::{Call, Family, Overload};
+use crate::operator::{Family, KernelCall, Overload};
 use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
 use std::ops::Range;
@@ -83,7 +83,7 @@ fn filling(
     family: &Family,
     args: &[QType],
     result: QType,
-    fill: impl Fn(&mut Call<'_>, &mut RowsOut<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    fill: impl Fn(&mut KernelCall<'_>, &mut RowsOut<'_>) -> Result<(), Fault> + Send + Sync + 'static,
 ) -> Overload {
     let element = result.element().expect("the result is an array");
     family.make_general(args, result, move |call| {
@@ -262,7 +262,7 @@ fn inverse_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
 
 /// Appends rows of an array.
 fn push_rows(
-    call: &Call<'_>,
+    call: &KernelCall<'_>,
     out: &mut RowsOut<'_>,
     rows: &ArrayRows,
     range: Range<usize>,
@@ -277,7 +277,7 @@ fn push_rows(
 
 /// Appends the rows for which something holds.
 fn push_where(
-    call: &Call<'_>,
+    call: &KernelCall<'_>,
     out: &mut RowsOut<'_>,
     rows: &ArrayRows,
     holds: impl Fn(usize) -> bool,
@@ -325,7 +325,7 @@ fn shape_of(family: &Family, args: &[QType]) -> Option<Overload> {
     }))
 }
 
-fn shape(call: &mut Call<'_>) -> Result<(), Fault> {
+fn shape(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let QType::ArrayShape(class) = *call.result_type() else { unreachable!("the row says so") };
     let size = call.plain::<i64>(0);
     let rows = u64::try_from(size).map_err(|_| refuse(format!("bad shape: size {size} is below 0")))?;
@@ -333,7 +333,7 @@ fn shape(call: &mut Call<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn rows_of_shape(call: &Call<'_>) -> Result<usize, Fault> {
+fn rows_of_shape(call: &KernelCall<'_>) -> Result<usize, Fault> {
     match call.value(0)? {
         Value::ArrayShape(_, size) => {
             let rows = usize::try_from(size).unwrap_or(usize::MAX);

@@ -13,7 +13,7 @@ use crate::operator::facts::{Facts, Linear};
 use crate::operator::fusible::{Fusible, Order};
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::operator::scalar::{self, Typed};
-use crate::operator::{Call, Family, Kernel, Overload};
+use crate::operator::{Family, Kernel, KernelCall, Overload};
 use crate::strip::{Comparison, List};
 use crate::value::qtype::{OPTIONAL_UNIT, TEXT};
 use crate::value::tuple::TupleType;
@@ -174,7 +174,7 @@ fn either(
     code: Option<Typed>,
     args: &[QType],
     result: QType,
-    general: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    general: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static,
 ) -> Overload {
     match code {
         Some((args, result, kernel)) => family.make(args, result, Kernel::Scalar(kernel)),
@@ -293,7 +293,7 @@ fn presence_and_or(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 /// Copies an argument whose type may be the optional or the scalar form of the result's.
-fn copy_present(call: &mut Call<'_>, index: usize) -> Result<(), Fault> {
+fn copy_present(call: &mut KernelCall<'_>, index: usize) -> Result<(), Fault> {
     match (call.qtype(index).is_optional(), call.result_type().is_optional()) {
         (false, true) => call.copy_as_present(index),
         (true, false) => call.copy_value_behind(index),

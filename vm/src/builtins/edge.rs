@@ -5,7 +5,7 @@ use crate::builtins::present::{Cell, Gathered, GroupsOf, check_children};
 use crate::builtins::strings::units::check_length;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::rows_out::RowsOut;
-use crate::operator::{Call, Family, Overload};
+use crate::operator::{Family, KernelCall, Overload};
 use crate::value::budget::Account;
 use crate::value::edge::{NOT_FROM_0, UNSORTED};
 use crate::value::qtype::{FLOAT64, INT64, TEXT};
@@ -110,7 +110,7 @@ fn make_edge(
     family: &Family,
     args: &[QType],
     class: ArrayClass,
-    make: impl Fn(&mut Call<'_>) -> Result<Edge, Fault> + Send + Sync + 'static,
+    make: impl Fn(&mut KernelCall<'_>) -> Result<Edge, Fault> + Send + Sync + 'static,
 ) -> Overload {
     family.make_general(args, QType::Edge(class), move |call| {
         let edge = make(call)?;
@@ -126,7 +126,7 @@ fn int64_rows(args: &[QType]) -> Option<ArrayClass> {
 
 /// Makes split points, one more than there are rows, of integers that must all be there.
 fn split_points(
-    call: &Call<'_>,
+    call: &KernelCall<'_>,
     what: &str,
     first: &[usize],
     mut next: impl FnMut(Option<usize>, i64) -> Result<usize, Fault>,
@@ -344,7 +344,10 @@ fn expand_rows(
 fn each_group(
     family: &Family,
     args: &[QType],
-    f: impl Fn(&Call<'_>, &ArrayRows, &[usize]) -> Result<Option<ScalarValue>, Fault> + Send + Sync + 'static,
+    f: impl Fn(&KernelCall<'_>, &ArrayRows, &[usize]) -> Result<Option<ScalarValue>, Fault>
+    + Send
+    + Sync
+    + 'static,
 ) -> Option<Overload> {
     let QType::Array(t) = *args.first()? else { return None };
     let edge = match args.get(1) {
@@ -392,7 +395,7 @@ fn each_group(
 
 /// The values of the present rows of a group, with polls.
 fn each_present(
-    call: &Call<'_>,
+    call: &KernelCall<'_>,
     rows: &ArrayRows,
     group: &[usize],
     mut f: impl FnMut(ScalarValue) -> Result<(), Fault>,
@@ -453,7 +456,7 @@ fn inverse_cdf(family: &Family, args: &[QType]) -> Option<Overload> {
 
 /// The least present row of a group such that a share of the rows is not above it.
 fn share_of<T: Cell + Ordered>(
-    call: &Call<'_>,
+    call: &KernelCall<'_>,
     rows: &ArrayRows,
     group: &[usize],
 ) -> Result<Option<T>, Fault> {

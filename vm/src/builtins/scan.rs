@@ -10,13 +10,13 @@
 
 use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children, with_number};
 use crate::operator::meter::{Meter, Scratch};
-use crate::operator::{Call, Family};
+use crate::operator::{Family, KernelCall};
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64};
 use crate::value::{Fault, QType, ScalarType};
 use crate::vector::Float;
 use crate::vector::order::{self, Ordered, Place};
-use crate::vector::reduce::Real;
+use crate::vector::reduce::MomentFloat;
 use bytemuck::Pod;
 
 /// Name of `math._cum_sum`.
@@ -133,7 +133,7 @@ fn shares(element: ScalarType) -> ScalarType {
 }
 
 /// The code of a scan: over an array, or by the edge behind it, with an option.
-type ScanKernel = Box<dyn Fn(&mut Call<'_>, bool, f64) -> Result<(), Fault> + Send + Sync>;
+type ScanKernel = Box<dyn Fn(&mut KernelCall<'_>, bool, f64) -> Result<(), Fault> + Send + Sync>;
 
 /// What a scan makes of the present rows of a group and the option: a result for each.
 type Scan<T, R> = fn(&Present<'_, T>, f64, &mut [R], &Meter<'_>) -> Result<(), Fault>;
@@ -173,7 +173,7 @@ fn family(
 }
 
 fn run<T: Cell, R: Pod>(
-    call: &mut Call<'_>,
+    call: &mut KernelCall<'_>,
     has_edge: bool,
     option: f64,
     scan: Scan<T, R>,
@@ -252,7 +252,12 @@ fn running<T: Copy>(
     Ok(())
 }
 
-fn running_sum<T: Real>(x: &Present<'_, T>, _: f64, out: &mut [T], meter: &Meter<'_>) -> Result<(), Fault> {
+fn running_sum<T: MomentFloat>(
+    x: &Present<'_, T>,
+    _: f64,
+    out: &mut [T],
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
     // Nothing is added to -0 by it, not even the sign of a zero.
     let mut sum = -0.0;
     for stride in meter.strides(x.len()) {
@@ -341,7 +346,7 @@ fn dense<T: Ordered>(
 }
 
 /// From the greatest down, equal values share the number of all that are not above them.
-fn share<T: Ordered, R: Real>(
+fn share<T: Ordered, R: MomentFloat>(
     x: &Present<'_, T>,
     _: f64,
     out: &mut [R],
@@ -362,7 +367,7 @@ fn share<T: Ordered, R: Real>(
     Ok(())
 }
 
-fn softmax<T: Copy, R: Real + Default>(
+fn softmax<T: Copy, R: MomentFloat + Default>(
     x: &Present<'_, T>,
     beta: f64,
     out: &mut [R],

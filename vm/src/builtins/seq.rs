@@ -2,7 +2,7 @@
 //!
 //! `seq.reduce` has no row here: the compiler turns it into a loop over `seq.size` and `seq.at`.
 
-use crate::operator::{Call, Family, Overload};
+use crate::operator::{Family, KernelCall, Overload};
 use crate::value::qtype::INT64;
 use crate::value::{Fault, QType, ScalarType, ScalarValue, Value};
 
@@ -40,7 +40,7 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-fn range(call: &mut Call<'_>) -> Result<(), Fault> {
+fn range(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let (start, stop, step) = (call.get::<i64>(0), call.get::<i64>(1), call.get::<i64>(2));
     if step == 0 {
         return Err(Fault::Host { message: "seq.range expects a step other than 0".to_owned() });

@@ -8,7 +8,7 @@
 
 use crate::value::ScalarType;
 use crate::value::array::cell_size;
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::value::shape::Strides;
 use std::marker::PhantomData;
 
@@ -31,13 +31,13 @@ pub(crate) struct CellsKind {
 
 impl<'m> HostCells<'m> {
     /// Cells that are read.
-    pub fn read<T: Cell>(cells: &'m [T]) -> HostCells<'m> {
+    pub fn read<T: NdCell>(cells: &'m [T]) -> HostCells<'m> {
         let kind = CellsKind { element: T::ELEMENT, count: cells.len(), is_written: false };
         HostCells { first: cells.as_ptr().cast_mut().cast(), kind, memory: PhantomData }
     }
 
     /// Cells that are written.
-    pub fn write<T: Cell>(cells: &'m mut [T]) -> HostCells<'m> {
+    pub fn write<T: NdCell>(cells: &'m mut [T]) -> HostCells<'m> {
         let kind = CellsKind { element: T::ELEMENT, count: cells.len(), is_written: true };
         HostCells { first: cells.as_mut_ptr().cast(), kind, memory: PhantomData }
     }

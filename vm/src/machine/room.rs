@@ -13,7 +13,7 @@ use crate::layout::nd_handle::{NdHandle, RawRoom};
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::value::shape::{Shape, Strides, c_strides, element_count, padded};
 use crate::value::{NdView, ScalarType};
 use std::marker::PhantomData;
@@ -74,7 +74,7 @@ pub struct Room<'a> {
 
 impl<'a> Room<'a> {
     /// Memory for the elements of an output, as many as there will be, one after the other, the last axis fastest.
-    pub fn new<T: Cell>(slot: &'a TypedSlot, target: &'a mut [T]) -> Room<'a> {
+    pub fn new<T: NdCell>(slot: &'a TypedSlot, target: &'a mut [T]) -> Room<'a> {
         let first = target.as_mut_ptr().cast();
         let (count, bytes) = (target.len(), size_of_val(target));
         let (element, shape, target) = (T::ELEMENT, padded(&[count], 1), PhantomData);
@@ -87,7 +87,7 @@ impl<'a> Room<'a> {
     /// # Errors
     /// An element lies outside, a stride is negative, or elements share memory: a stride has to lead beyond all elements of
     /// the axes with smaller strides.
-    pub fn strided<T: Cell>(
+    pub fn strided<T: NdCell>(
         slot: &'a TypedSlot,
         target: &'a mut [T],
         start: usize,

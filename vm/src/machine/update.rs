@@ -3,7 +3,7 @@
 use crate::layout::nd_handle::RawElements;
 use crate::value::array::cell_size;
 use crate::value::nd_error::NdError;
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::value::shape::{PerAxis, c_strides};
 use crate::value::{NdRows, NdType, NdView, ScalarType};
 use std::marker::PhantomData;
@@ -37,7 +37,7 @@ impl<'a> NdViewMut<'a> {
     ///
     /// # Errors
     /// There are too many axes or elements, or not as many as the shape says.
-    pub fn from_slice<T: Cell>(values: &'a mut [T], shape: &[usize]) -> Result<NdViewMut<'a>, NdError> {
+    pub fn from_slice<T: NdCell>(values: &'a mut [T], shape: &[usize]) -> Result<NdViewMut<'a>, NdError> {
         NdView::from_slice(values, shape)?;
         let (bytes, len) = (values.as_mut_ptr().cast(), size_of_val(values));
         Ok(NdViewMut {

@@ -7,9 +7,9 @@ use crate::layout::PlainSlot;
 use crate::operator::block::{BlockKernel, BlockRun, Column, Operands, RowFault, Target};
 use crate::operator::function::function;
 use crate::value::ScalarType;
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::vector::Level;
-use crate::vector::math::Operand;
+use crate::vector::math::MathOperand;
 
 /// What stands in the rows of a result before the function runs.
 const ZEROS: bool = true;
@@ -17,12 +17,14 @@ const ZEROS: bool = true;
 const ANYTHING: bool = false;
 
 /// The block kernel of a function of one operand. It looks for the best instructions by itself.
-pub fn rows1<F: Fn(&[T], &mut [T]) + Copy + Send + Sync + 'static, T: PlainSlot + Cell>(_: F) -> BlockKernel {
+pub fn rows1<F: Fn(&[T], &mut [T]) + Copy + Send + Sync + 'static, T: PlainSlot + NdCell>(
+    _: F,
+) -> BlockKernel {
     kernel(run1::<F, T, ZEROS>)
 }
 
 /// The same of a function that writes all of the result and reads none of it.
-pub(crate) fn rows1_in_place<F: Fn(&[T], &mut [T]) + Copy + Send + Sync + 'static, T: PlainSlot + Cell>(
+pub(crate) fn rows1_in_place<F: Fn(&[T], &mut [T]) + Copy + Send + Sync + 'static, T: PlainSlot + NdCell>(
     _: F,
 ) -> BlockKernel {
     kernel(run1::<F, T, ANYTHING>)
@@ -30,8 +32,8 @@ pub(crate) fn rows1_in_place<F: Fn(&[T], &mut [T]) + Copy + Send + Sync + 'stati
 
 /// The block kernel of a function of two operands.
 pub fn rows2<
-    F: Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
-    T: PlainSlot + Cell,
+    F: Fn(MathOperand<'_, T>, MathOperand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
+    T: PlainSlot + NdCell,
 >(
     _: F,
 ) -> BlockKernel {
@@ -40,8 +42,8 @@ pub fn rows2<
 
 /// The same of a function that writes all of the result and reads none of it.
 pub(crate) fn rows2_in_place<
-    F: Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
-    T: PlainSlot + Cell,
+    F: Fn(MathOperand<'_, T>, MathOperand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
+    T: PlainSlot + NdCell,
 >(
     _: F,
 ) -> BlockKernel {
@@ -60,7 +62,7 @@ fn kernel(run: BlockRun) -> BlockKernel {
 
 /// # Safety
 /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
-unsafe fn run1<F: Fn(&[T], &mut [T]) + Copy, T: PlainSlot + Cell, const CLEARED: bool>(
+unsafe fn run1<F: Fn(&[T], &mut [T]) + Copy, T: PlainSlot + NdCell, const CLEARED: bool>(
     args: Operands<'_>,
     target: Target,
     rows: usize,
@@ -69,8 +71,8 @@ unsafe fn run1<F: Fn(&[T], &mut [T]) + Copy, T: PlainSlot + Cell, const CLEARED:
     // aligned values of it, apart from each other. What is under missing rows is initialised.
     unsafe {
         match operand::<T>(args.column(0), rows, &mut Vec::new()) {
-            Operand::Rows(x) => function::<F>()(x, out::<T, CLEARED>(target, rows)),
-            Operand::One(x) => {
+            MathOperand::Rows(x) => function::<F>()(x, out::<T, CLEARED>(target, rows)),
+            MathOperand::One(x) => {
                 let out = out::<T, CLEARED>(target, rows);
                 if let Some(first) = out.first_mut() {
                     function::<F>()(&[x], std::slice::from_mut(first));
@@ -86,8 +88,8 @@ unsafe fn run1<F: Fn(&[T], &mut [T]) + Copy, T: PlainSlot + Cell, const CLEARED:
 /// # Safety
 /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
 unsafe fn run2<
-    F: Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy,
-    T: PlainSlot + Cell,
+    F: Fn(MathOperand<'_, T>, MathOperand<'_, T>, &mut [T]) + Copy,
+    T: PlainSlot + NdCell,
     const CLEARED: bool,
 >(
     args: Operands<'_>,
@@ -108,32 +110,32 @@ unsafe fn run2<
 ///
 /// # Safety
 /// The column has this many rows of initialised cells, or one, of the scalar type of `T`.
-unsafe fn operand<'a, T: PlainSlot + Cell>(
+unsafe fn operand<'a, T: PlainSlot + NdCell>(
     column: &Column,
     rows: usize,
     truths: &'a mut Vec<T>,
-) -> Operand<'a, T> {
+) -> MathOperand<'a, T> {
     // SAFETY: the caller's promise; a `Cell` has bytes, so that a step of 0 is one value. All bytes but those of a
     // truth value are values.
     unsafe {
         if column.step == 0 {
-            return Operand::One(T::load(column.data));
+            return MathOperand::One(T::load(column.data));
         }
         if T::ELEMENT == ScalarType::Boolean {
             let bytes = std::slice::from_raw_parts(column.data, rows);
             if bytes.iter().any(|byte| *byte > 1) {
                 truths.extend(bytes.iter().map(|byte| T::read(std::slice::from_ref(byte))));
-                return Operand::Rows(truths);
+                return MathOperand::Rows(truths);
             }
         }
-        Operand::Rows(std::slice::from_raw_parts(column.data.cast(), rows))
+        MathOperand::Rows(std::slice::from_raw_parts(column.data.cast(), rows))
     }
 }
 
 /// # Safety
 /// The target has room for this many values of `T`, which nobody else accesses. Unless they are cleared, whoever gets
 /// them writes them before reading them.
-unsafe fn out<'a, T: PlainSlot + Cell, const CLEARED: bool>(target: Target, rows: usize) -> &'a mut [T] {
+unsafe fn out<'a, T: PlainSlot + NdCell, const CLEARED: bool>(target: Target, rows: usize) -> &'a mut [T] {
     // SAFETY: the caller's promise; all bytes 0 are a value of every `Cell`.
     unsafe {
         if CLEARED {

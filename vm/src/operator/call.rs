@@ -23,7 +23,7 @@ use bumpalo::Bump;
 
 /// Arguments and result of one operator.
 #[derive(Debug)]
-pub struct Call<'f> {
+pub struct KernelCall<'f> {
     frame: *mut u8,
     pub(super) args: &'f [TypedSlot],
     pub(super) out: &'f TypedSlot,
@@ -35,7 +35,7 @@ pub struct Call<'f> {
     pub(super) written: bool,
 }
 
-impl<'f> Call<'f> {
+impl<'f> KernelCall<'f> {
     /// A view of the operands of one instruction.
     ///
     /// # Safety
@@ -47,8 +47,8 @@ impl<'f> Call<'f> {
         out: &'f TypedSlot,
         arena: &'f Bump,
         meter: &'f Meter<'f>,
-    ) -> Call<'f> {
-        Call { frame, args, out, arena, meter, charged: 0, written: false }
+    ) -> KernelCall<'f> {
+        KernelCall { frame, args, out, arena, meter, charged: 0, written: false }
     }
 
     /// True if the kernel has written its result.

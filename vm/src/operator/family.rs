@@ -17,7 +17,7 @@ use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
 use crate::operator::block::BlockKernel;
 use crate::operator::block_rows::{rows1, rows1_in_place, rows2, rows2_in_place};
-use crate::operator::call::Call;
+use crate::operator::call::KernelCall;
 use crate::operator::facts::{Class, Facts};
 use crate::operator::function::Outcome;
 use crate::operator::fusible::Fusible;
@@ -28,9 +28,9 @@ use crate::operator::recipe::Recipe;
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
 use crate::operator::special::SpecialFunction;
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::value::{Fault, QType};
-use crate::vector::math::Operand;
+use crate::vector::math::MathOperand;
 use std::sync::Arc;
 
 /// Finds or makes the overload for argument types, for operators that accept unboundedly many types.
@@ -240,7 +240,7 @@ impl Family {
 
     /// Adds overloads of one operand of a type to itself, with a loop of its own over rows: `rows` gives the
     /// same bits as `f` of each row. There are no rows of UNIT to go through.
-    pub fn unary_rows<T: PlainScalar + Cell>(
+    pub fn unary_rows<T: PlainScalar + NdCell>(
         self,
         f: impl Fn(T) -> T + Copy + Send + Sync + 'static,
         rows: impl Fn(&[T], &mut [T]) + Copy + Send + Sync + 'static,
@@ -249,7 +249,7 @@ impl Family {
     }
 
     /// As [`unary_rows`](Family::unary_rows), where `rows` writes all of the result and reads none of it.
-    pub(crate) fn unary_rows_in_place<T: PlainScalar + Cell>(
+    pub(crate) fn unary_rows_in_place<T: PlainScalar + NdCell>(
         self,
         f: impl Fn(T) -> T + Copy + Send + Sync + 'static,
         rows: impl Fn(&[T], &mut [T]) + Copy + Send + Sync + 'static,
@@ -273,19 +273,19 @@ impl Family {
 
     /// Adds overloads of two operands of a type to itself, with a loop of its own over rows: `rows` gives the
     /// same bits as `f` of each row. There are no rows of UNIT to go through.
-    pub fn binary_rows<T: PlainScalar + Cell>(
+    pub fn binary_rows<T: PlainScalar + NdCell>(
         self,
         f: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
-        rows: impl Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
+        rows: impl Fn(MathOperand<'_, T>, MathOperand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
     ) -> Family {
         self.add_rows2(f, rows2(rows))
     }
 
     /// As [`binary_rows`](Family::binary_rows), where `rows` writes all of the result and reads none of it.
-    pub(crate) fn binary_rows_in_place<T: PlainScalar + Cell>(
+    pub(crate) fn binary_rows_in_place<T: PlainScalar + NdCell>(
         self,
         f: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
-        rows: impl Fn(Operand<'_, T>, Operand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
+        rows: impl Fn(MathOperand<'_, T>, MathOperand<'_, T>, &mut [T]) + Copy + Send + Sync + 'static,
     ) -> Family {
         self.add_rows2(f, rows2_in_place(rows))
     }
@@ -391,7 +391,7 @@ impl Family {
         self,
         args: &[QType],
         result: QType,
-        f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+        f: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Family {
         let kernel = GeneralKernel::new(f);
         let optional: Option<Vec<QType>> = args.iter().map(QType::to_optional).collect();
@@ -413,7 +413,7 @@ impl Family {
         self,
         args: &[QType],
         result: QType,
-        f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+        f: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Family {
         self.add_overload(args.into(), result, Kernel::General(GeneralKernel::new(f)))
     }
@@ -449,7 +449,7 @@ impl Family {
         &self,
         args: impl Into<Box<[QType]>>,
         result: QType,
-        f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+        f: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Overload {
         self.make(args, result, Kernel::General(GeneralKernel::new(f)))
     }

@@ -17,7 +17,7 @@ use crate::layout::PlainSlot;
 use crate::operator::block::Column;
 use crate::operator::meter::{STRIDE, Watch};
 use crate::operator::runs::{Runs, check_elements};
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::value::{Exhausted, Fault};
 use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merged, OfPairs, SPREAD_WORDS};
@@ -25,7 +25,7 @@ use crate::vector::fold::{Fold, RowOfLeaf, join_leaves};
 use crate::vector::leaves::Leaves;
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
-use crate::vector::stop::Stop;
+use crate::vector::stop::StopCheck;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use bytemuck::Pod;
@@ -70,7 +70,7 @@ pub(super) type Step = unsafe fn(&mut Folded<'_>, [&Column; 2], usize);
 ///
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, Stop<'_>);
+pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, StopCheck<'_>);
 
 /// Takes in the 32 lanes of a chunk, or of the last elements; lanes of 32 bits are in the first half.
 pub(crate) type TakeSpread = fn(&mut Folded<'_>, &[u64; SPREAD_WORDS]);
@@ -106,7 +106,7 @@ impl fmt::Debug for FoldKernel {
 
 impl FoldKernel {
     /// The kernel of a fold of elements that stand in arrays as cells, and what there is none of without elements.
-    pub(crate) fn new<C: Cell, F: Fold<Out: PlainSlot>>(needs: Option<&'static str>) -> FoldKernel {
+    pub(crate) fn new<C: NdCell, F: Fold<Out: PlainSlot>>(needs: Option<&'static str>) -> FoldKernel {
         const {
             assert!(size_of::<C>() == size_of::<F::Element>() && align_of::<C>() == align_of::<F::Element>());
             assert!(size_of::<F::Part>() <= size_of::<u64>());
@@ -258,7 +258,7 @@ impl FoldKernel {
     ///
     /// # Safety
     /// What is known is of all rows or elements of these runs, by this kernel; there is room for the results.
-    pub(crate) unsafe fn finish(&self, known: &Known<'_>, runs: Runs, out: *mut u8, stop: Stop<'_>) {
+    pub(crate) unsafe fn finish(&self, known: &Known<'_>, runs: Runs, out: *mut u8, stop: StopCheck<'_>) {
         // SAFETY: the caller's promise.
         unsafe { (self.finish)(known, runs, out, stop) }
     }
@@ -478,7 +478,7 @@ pub(super) fn results<F: Fold>(
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<F: Fold<Out: PlainSlot>>(known: &Known<'_>, runs: Runs, out: *mut u8, stop: Stop<'_>) {
+unsafe fn finish<F: Fold<Out: PlainSlot>>(known: &Known<'_>, runs: Runs, out: *mut u8, stop: StopCheck<'_>) {
     for (number, value) in results::<F>(known.parts, runs).enumerate() {
         if (number + 1).is_multiple_of(STRIDE) && stop() {
             return;
@@ -502,7 +502,7 @@ pub(super) fn of_word<T: Pod>(word: u64) -> T {
 mod tests {
     use super::*;
     use crate::operator::meter::Meter;
-    use crate::vector::fold::{self as folds, Best, Count, Mean, Sum, Truth, fold};
+    use crate::vector::fold::{self as folds, Best, CountNonZero, Mean, Sum, Truth, fold};
 
     /// Columns folded row by row, beside each of them gathered and folded by itself.
     fn check<F: Fold<Element = f64, Out: PlainSlot + fmt::Debug>>(bits: impl Fn(F::Out) -> u64) {
@@ -562,6 +562,6 @@ mod tests {
         check::<Best<f64, true>>(f64::to_bits);
         check::<Best<f64, false>>(f64::to_bits);
         check::<Truth<f64, true>>(u64::from);
-        check::<Count<f64>>(|count| count as u64);
+        check::<CountNonZero<f64>>(|count| count as u64);
     }
 }

@@ -1,8 +1,8 @@
-//! General kernels: closures over a [`Call`], and kernels bound to slots.
+//! General kernels: closures over a [`KernelCall`], and kernels bound to slots.
 
 use crate::frame::typed::write_zero;
 use crate::layout::slot::TypedSlot;
-use crate::operator::call::Call;
+use crate::operator::call::KernelCall;
 use crate::operator::meter::Meter;
 use crate::value::budget::Account;
 use crate::value::{Category, Fault, QType};
@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The code of a general kernel.
-pub type GeneralFn = dyn Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync;
+pub type GeneralFn = dyn Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync;
 
 /// A shared general kernel.
 #[derive(Clone)]
@@ -19,7 +19,9 @@ pub struct GeneralKernel(pub Arc<GeneralFn>);
 
 impl GeneralKernel {
     /// A kernel from a closure.
-    pub fn new(f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static) -> GeneralKernel {
+    pub fn new(
+        f: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> GeneralKernel {
         GeneralKernel(Arc::new(f))
     }
 }
@@ -114,7 +116,7 @@ impl GeneralCall {
     /// What the kernel raises.
     ///
     /// # Safety
-    /// For the slots the call was bound to, the contract of [`Call::new`] holds.
+    /// For the slots the call was bound to, the contract of [`KernelCall::new`] holds.
     pub unsafe fn run(&self, frame: *mut u8, arena: &Bump, meter: &Meter<'_>) -> Result<(), Fault> {
         // SAFETY: the caller's promise; presence bytes are the first of their slots.
         unsafe {
@@ -128,7 +130,7 @@ impl GeneralCall {
                     return Ok(());
                 }
             }
-            let mut call = Call::new(frame, &self.args, &self.out, arena, meter);
+            let mut call = KernelCall::new(frame, &self.args, &self.out, arena, meter);
             if self.has_rows {
                 call.charge_arguments()?;
             }

@@ -15,7 +15,7 @@ pub unsafe fn run_general(
     bits: u64,
 ) -> *const Cell {
     // SAFETY: the number was made together with the calls; the verifier established the invariants of
-    // `Call` for these slots.
+    // `KernelCall` for these slots.
     unsafe {
         let bound = &*(*registers).calls.add((*cell).args[0] as usize);
         (*registers).at = cell;

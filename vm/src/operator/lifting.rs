@@ -8,7 +8,7 @@
 
 use crate::operator::block::MAX_OPERANDS;
 use crate::operator::block::RowFault;
-use crate::operator::call::Call;
+use crate::operator::call::KernelCall;
 use crate::operator::pointwise::{Pointwise, common_size, elements};
 use crate::operator::row_by_row::RowByRow;
 use crate::operator::signature::{Kernel, Overload};
@@ -77,7 +77,7 @@ impl Each {
 ///
 /// # Errors
 /// Arrays of different sizes, the first row that raises, or no memory.
-fn run_one_by_one(kernel: &RowByRow, call: &mut Call<'_>) -> Result<(), Fault> {
+fn run_one_by_one(kernel: &RowByRow, call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let QType::NdArray(result) = *call.result_type() else { return kernel.run(call, common_size(call)?) };
     let (views, shape) = elements(call, result)?;
     let shape = &shape[..result.rank()];

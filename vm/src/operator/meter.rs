@@ -174,13 +174,13 @@ impl<'r> Meter<'r> {
     }
 
     /// The rows `0..rows` in strides, with a poll before each.
-    pub fn strides(&self, rows: usize) -> Strides<'_> {
-        Strides { meter: self, next: 0, rows, stride: STRIDE }
+    pub fn strides(&self, rows: usize) -> MeteredRanges<'_> {
+        MeteredRanges { meter: self, next: 0, rows, stride: STRIDE }
     }
 
     /// The same for kernels that may be slow on a single row.
-    pub fn slow_strides(&self, rows: usize) -> Strides<'_> {
-        Strides { stride: SLOW_STRIDE, ..self.strides(rows) }
+    pub fn slow_strides(&self, rows: usize) -> MeteredRanges<'_> {
+        MeteredRanges { stride: SLOW_STRIDE, ..self.strides(rows) }
     }
 
     /// An empty vector with room for so many items, which count until it goes.
@@ -248,14 +248,14 @@ impl Account for Meter<'_> {
 
 /// Ranges of rows; see [`Meter::strides`].
 #[derive(Debug)]
-pub struct Strides<'m> {
+pub struct MeteredRanges<'m> {
     meter: &'m Meter<'m>,
     next: usize,
     rows: usize,
     stride: usize,
 }
 
-impl Iterator for Strides<'_> {
+impl Iterator for MeteredRanges<'_> {
     type Item = Result<Range<usize>, Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -8,7 +8,7 @@
 //!
 //! A *scalar kernel* takes and gives plain values. It is compiled once per combination of operand
 //! places (frame or accumulator) and chains to the next cell by itself. A *general kernel* is any
-//! closure over a [`Call`], which reads arguments and writes the result by checked, typed access;
+//! closure over a [`KernelCall`], which reads arguments and writes the result by checked, typed access;
 //! text, tuples and host functions use it.
 
 mod attributes;
@@ -54,7 +54,7 @@ mod thread_safety;
 pub mod threaded;
 pub(crate) mod whole_fold;
 
-pub use call::Call;
+pub use call::KernelCall;
 pub use facts::Facts;
 pub use family::Family;
 pub(crate) use signature::Kernel;

@@ -16,7 +16,7 @@ use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
-use crate::vector::stop::Stop;
+use crate::vector::stop::StopCheck;
 use bumpalo::Bump;
 use bytemuck::Zeroable;
 use std::marker::PhantomData;
@@ -102,7 +102,12 @@ fn take_spread<T: Number>(state: &mut Folded<'_>, lanes: &[u64; SPREAD_WORDS]) {
 ///
 /// # Panics
 /// There are more elements of one than of the other.
-pub(crate) fn sum_of_pairs<T, P>(x: &[T], y: &[T], arena: &Bump, stop: Stop<'_>) -> Result<T::Wide, Exhausted>
+pub(crate) fn sum_of_pairs<T, P>(
+    x: &[T],
+    y: &[T],
+    arena: &Bump,
+    stop: StopCheck<'_>,
+) -> Result<T::Wide, Exhausted>
 where
     T: Number<Wide: PlainSlot>,
     P: OfPair,
@@ -133,7 +138,7 @@ fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<T: Number<Wide: PlainSlot>>(known: &Known<'_>, _: Runs, out: *mut u8, _: Stop<'_>) {
+unsafe fn finish<T: Number<Wide: PlainSlot>>(known: &Known<'_>, _: Runs, out: *mut u8, _: StopCheck<'_>) {
     // SAFETY: the caller's promise.
     unsafe { PlainSlot::store(out, sum_of_chunks::<T>(known.parts)) };
 }

@@ -12,7 +12,7 @@
 use crate::operator::block::{
     BlockKernel, Column, IN_ORDER, MAX_OPERANDS, Operands, RowFault, Target, intersect,
 };
-use crate::operator::call::Call;
+use crate::operator::call::KernelCall;
 use crate::operator::meter::STRIDE;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::value::array::cell_size;
@@ -36,14 +36,14 @@ impl Pointwise {
     ///
     /// # Errors
     /// Arrays of different sizes, or the first row that raises.
-    pub(super) fn run(&self, call: &mut Call<'_>) -> Result<(), Fault> {
+    pub(super) fn run(&self, call: &mut KernelCall<'_>) -> Result<(), Fault> {
         match *call.result_type() {
             QType::NdArray(result) => self.run_elements(call, result),
             _ => self.run_rows(call),
         }
     }
 
-    fn run_rows(&self, call: &mut Call<'_>) -> Result<(), Fault> {
+    fn run_rows(&self, call: &mut KernelCall<'_>) -> Result<(), Fault> {
         let (rows, count) = (common_size(call)?, call.len());
         let mut columns = [Column::MISSING; MAX_OPERANDS];
         columns.iter_mut().enumerate().take(count).for_each(|(index, column)| *column = call.column(index));
@@ -59,7 +59,7 @@ impl Pointwise {
             let columns = columns.map(|column| column.at_row(stride.start));
             let target = target.at_row(stride.start, result);
             // SAFETY: the columns are arguments of the types that the kernel takes and have these rows; the target
-            // was sized for all rows, and a result shares no bytes with arguments (invariant 2 of `Call`).
+            // was sized for all rows, and a result shares no bytes with arguments (invariant 2 of `KernelCall`).
             let outcome = unsafe {
                 if self.kernel.is_lifted && may_miss {
                     intersect(columns[..count].iter(), target.presence, stride.len());
@@ -72,7 +72,7 @@ impl Pointwise {
         outcome
     }
 
-    fn run_elements(&self, call: &mut Call<'_>, result: NdType) -> Result<(), Fault> {
+    fn run_elements(&self, call: &mut KernelCall<'_>, result: NdType) -> Result<(), Fault> {
         let (views, shape) = elements(call, result)?;
         let (shape, arena, count) = (&shape[..result.rank()], call.arena(), call.len());
         let mut strides = views.map(|view| view.map_or([0; MAX_RANK], |view| view.strides_over(shape.len())));
@@ -139,7 +139,7 @@ impl Pointwise {
 }
 
 /// The size of all arguments that have rows.
-pub(super) fn common_size(call: &Call<'_>) -> Result<usize, Fault> {
+pub(super) fn common_size(call: &KernelCall<'_>) -> Result<usize, Fault> {
     let sizes = || (0..call.len()).filter(|i| call.qtype(*i).array().is_some()).map(|i| call.array(i).len());
     let first = sizes().next().unwrap_or(0);
     match sizes().all(|size| size == first) {
@@ -150,7 +150,7 @@ pub(super) fn common_size(call: &Call<'_>) -> Result<usize, Fault> {
 
 /// The arguments that have elements, and the shape that they are broadcast to.
 pub(super) fn elements<'f>(
-    call: &Call<'f>,
+    call: &KernelCall<'f>,
     result: NdType,
 ) -> Result<([Option<NdView<'f>>; MAX_OPERANDS], Shape), Fault> {
     let count = call.len();

@@ -3,7 +3,7 @@
 use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
 use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
-use crate::operator::call::Call;
+use crate::operator::call::KernelCall;
 use crate::operator::copy::copy_elements;
 use crate::operator::meter::Meter;
 use crate::operator::rows_out::RowsOut;
@@ -13,7 +13,7 @@ use crate::value::{ArrayRows, Edge, Fault, NdType, QType, ScalarType};
 use crate::vector::order::{self, Place};
 use std::sync::Arc;
 
-impl Call<'_> {
+impl KernelCall<'_> {
     /// Charges the rows of the arguments.
     pub(super) fn charge_arguments(&mut self) -> Result<(), Fault> {
         let rows = self.args.iter().map(|slot| self.rows_of(slot)).max();
@@ -47,7 +47,7 @@ impl Call<'_> {
     /// The same of a BYTES result.
     ///
     /// # Errors
-    /// As [`text_room`](Call::text_room).
+    /// As [`text_room`](KernelCall::text_room).
     pub fn bytes_room(&mut self, bytes: usize) -> Result<&mut Vec<u8>, Fault> {
         let meter = self.meter;
         let out = self.bytes_out();
@@ -58,7 +58,7 @@ impl Call<'_> {
     /// The cells of a sequence result, emptied, with room for so many, which count already.
     ///
     /// # Errors
-    /// As [`text_room`](Call::text_room).
+    /// As [`text_room`](KernelCall::text_room).
     pub fn sequence_room(&mut self, cells: usize) -> Result<&mut Vec<u64>, Fault> {
         let meter = self.meter;
         let out = self.sequence_out();
@@ -185,7 +185,7 @@ impl Call<'_> {
     /// Makes room for so many rows of an array result, all of them present.
     ///
     /// # Errors
-    /// As [`Call::nd_out`].
+    /// As [`KernelCall::nd_out`].
     pub fn rows_out(&mut self, element: ScalarType, rows: usize) -> Result<RowsOut<'_>, Fault> {
         self.charge_rows(rows)?;
         let mut out = self.array_out();
@@ -193,7 +193,7 @@ impl Call<'_> {
         Ok(out)
     }
 
-    /// As [`rows_out`](Call::rows_out), for a kernel that writes all plain cells.
+    /// As [`rows_out`](KernelCall::rows_out), for a kernel that writes all plain cells.
     pub(super) fn rows_for_kernel(&mut self, element: ScalarType, rows: usize) -> Result<RowsOut<'_>, Fault> {
         self.charge_rows(rows)?;
         let mut out = self.array_out();

@@ -10,7 +10,7 @@ use crate::layout::access::{Bytes, SlotType, Text};
 use crate::layout::handle::{BytesHandle, TextHandle};
 use crate::layout::slot::TypedSlot;
 use crate::operator::block::RowFault;
-use crate::operator::call::Call;
+use crate::operator::call::KernelCall;
 use crate::operator::general::GeneralCall;
 use crate::operator::meter::{Meter, SLOW_STRIDE};
 use crate::operator::rows_out::RowsOut;
@@ -47,7 +47,7 @@ impl RowByRow {
     ///
     /// # Errors
     /// The first row that raises, or no memory.
-    pub fn run(&self, call: &mut Call<'_>, rows: usize) -> Result<(), Fault> {
+    pub fn run(&self, call: &mut KernelCall<'_>, rows: usize) -> Result<(), Fault> {
         let mut rows_out = std::mem::replace(call.array_rows_out(), ArrayRows::new(self.element));
         let (meter, before) =
             (call.meter(), call.meter().alive() - rows_out.heap_bytes().min(call.meter().alive()));
@@ -58,7 +58,7 @@ impl RowByRow {
         outcome
     }
 
-    fn fill(&self, call: &Call<'_>, rows: usize, out: &mut ArrayRows) -> Result<(), Fault> {
+    fn fill(&self, call: &KernelCall<'_>, rows: usize, out: &mut ArrayRows) -> Result<(), Fault> {
         let frame = self.frames.take().map_err(no_memory)?;
         let base = frame.base();
         out.start(self.element);

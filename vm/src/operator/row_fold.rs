@@ -12,7 +12,7 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::block::{Column, rows_of_word};
-use crate::operator::call::Call;
+use crate::operator::call::KernelCall;
 use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, TakeIn, results, take_lanes_of};
 use crate::operator::general::GeneralKernel;
 use crate::operator::reduction::ReductionKernel;
@@ -23,9 +23,9 @@ use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, SumOf as SumKind};
 use crate::vector::fold::{Best, Fold, Sum, join_leaves};
 use crate::vector::level::Loop;
-use crate::vector::reduce::Real;
+use crate::vector::reduce::MomentFloat;
 use crate::vector::spread::LEAF;
-use crate::vector::stop::Stop;
+use crate::vector::stop::StopCheck;
 use std::any::TypeId;
 use std::marker::PhantomData;
 
@@ -105,7 +105,7 @@ row_folds! {
     f64: sum of f64, from f64::NEG_INFINITY, to f64::INFINITY;
 }
 
-impl<T: Real + PlainSlot> RowFold for MeanOf<T>
+impl<T: MomentFloat + PlainSlot> RowFold for MeanOf<T>
 where
     Option<T>: PlainSlot,
 {
@@ -183,7 +183,7 @@ fn of_rows(fold: FoldKernel) -> ReductionKernel {
 }
 
 /// Folds the rows of the first argument.
-fn run(fold: &FoldKernel, call: &mut Call<'_>) -> Result<(), Fault> {
+fn run(fold: &FoldKernel, call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let (column, runs) = (call.column(0), Runs { run: call.array(0).len(), count: 1, width: 1 });
     let (meter, arena, out) = (call.meter(), call.arena(), call.result_place());
     // SAFETY: the column has the rows; the overload was made for their type and that of the result.
@@ -274,7 +274,7 @@ unsafe fn fill<R: RowFold>(values: &mut [ElementOf<R>], column: &Column, step: u
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<R: RowFold>(known: &Known<'_>, runs: Runs, out: *mut u8, _: Stop<'_>) {
+unsafe fn finish<R: RowFold>(known: &Known<'_>, runs: Runs, out: *mut u8, _: StopCheck<'_>) {
     let folded = results::<R::Fold>(known.parts, runs).next().expect("rows are one run");
     // SAFETY: the caller's promise.
     unsafe { R::Out::store(out, R::result(folded, known.present)) };
@@ -282,7 +282,7 @@ unsafe fn finish<R: RowFold>(known: &Known<'_>, runs: Runs, out: *mut u8, _: Sto
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish_count<const WHAT: u8>(known: &Known<'_>, runs: Runs, out: *mut u8, _: Stop<'_>) {
+unsafe fn finish_count<const WHAT: u8>(known: &Known<'_>, runs: Runs, out: *mut u8, _: StopCheck<'_>) {
     let holds = match WHAT {
         ANY => known.present > 0,
         _ => known.present == runs.run as u64,
@@ -305,7 +305,7 @@ pub(crate) fn fold_present<R: RowFold>(
     present: &[R::Row],
     places: Option<&[u32]>,
     size: usize,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
 ) -> R::Out {
     let (mut first, mut taken, mut leaves, mut stopped) = (0, 0, 0, false);
     let folded = join_leaves::<R::Fold>(size, &mut |count| {

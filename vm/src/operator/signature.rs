@@ -2,7 +2,7 @@
 
 use crate::layout::slot::TypedSlot;
 use crate::operator::block::BlockKernel;
-use crate::operator::call::Call;
+use crate::operator::call::KernelCall;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
@@ -132,7 +132,7 @@ impl Kernel {
     }
 
     /// A closure on the slots as they are.
-    pub fn general(f: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Send + Sync + 'static) -> Kernel {
+    pub fn general(f: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static) -> Kernel {
         Kernel::General(GeneralKernel::new(f))
     }
 }
@@ -313,7 +313,7 @@ impl Overload {
     }
 }
 
-fn assemble(call: &mut Call<'_>) -> Result<(), Fault> {
+fn assemble(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     call.keep_result();
     (0..call.len()).try_for_each(|i| call.copy_to_field(i, i))
 }

@@ -7,7 +7,7 @@ use crate::operator::meter::Meter;
 use crate::operator::runs::Runs;
 use crate::value::Fault;
 use crate::value::budget::Account;
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::vector::fold::Fold;
 use bumpalo::Bump;
 
@@ -61,7 +61,7 @@ impl FoldKernel {
 ///
 /// # Panics
 /// There are other numbers of elements or of bytes, or runs that do not stand side by side.
-pub(crate) fn fold_cells<C: Cell, F: Fold<Out: Cell + PlainSlot>>(
+pub(crate) fn fold_cells<C: NdCell, F: Fold<Out: NdCell + PlainSlot>>(
     cells: &[C],
     runs: Runs,
     out: &mut [u8],

@@ -9,12 +9,12 @@
 use crate::value::array::{ArrayRows, cell_size};
 use crate::value::budget::{Account, Exhausted};
 use crate::value::nd_error::NdError;
-use crate::value::nd_view::{Cell, NdView};
+use crate::value::nd_view::{NdCell, NdView};
 use crate::value::scalar_value::ScalarValue;
 
 impl<'a> NdView<'a> {
     /// The elements of a slice, all present.
-    pub fn of<T: Cell>(cells: &'a [T]) -> NdView<'a> {
+    pub fn of<T: NdCell>(cells: &'a [T]) -> NdView<'a> {
         NdView::strided(cells, 0, 1, cells.len()).expect("a slice has its elements")
     }
 
@@ -22,7 +22,7 @@ impl<'a> NdView<'a> {
     ///
     /// # Errors
     /// An element lies outside the slice, or one stands for more than an array can have.
-    pub fn strided<T: Cell>(
+    pub fn strided<T: NdCell>(
         cells: &'a [T],
         start: usize,
         step: isize,
@@ -104,7 +104,7 @@ impl ArrayRows {
     ///
     /// # Panics
     /// If the rows are of another type.
-    pub fn as_slice<T: Cell + bytemuck::AnyBitPattern>(&self) -> &[T] {
+    pub fn as_slice<T: NdCell + bytemuck::AnyBitPattern>(&self) -> &[T] {
         assert_eq!(self.element().storage(), T::ELEMENT, "the rows have another type");
         &bytemuck::cast_slice(self.bytes())[..self.len()]
     }

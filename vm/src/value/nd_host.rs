@@ -5,7 +5,7 @@
 
 use crate::value::array::cell_size;
 use crate::value::nd_error::NdError;
-use crate::value::nd_view::{Cell, NdView};
+use crate::value::nd_view::{NdCell, NdView};
 use crate::value::shape::PerAxis;
 use ::ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder};
 
@@ -15,7 +15,7 @@ impl<'a> NdView<'a> {
     ///
     /// # Errors
     /// There are too many axes or elements.
-    pub fn from_ndarray<T: Cell, D: Dimension>(
+    pub fn from_ndarray<T: NdCell, D: Dimension>(
         view: ArrayView<'a, T, D>,
     ) -> Option<Result<NdView<'a>, NdError>> {
         let size = size_of::<T>() as isize;
@@ -34,7 +34,7 @@ impl<'a> NdView<'a> {
     ///
     /// # Panics
     /// If the elements are of another type.
-    pub fn to_ndarray<T: Cell>(&self) -> Option<ArrayViewD<'a, T>> {
+    pub fn to_ndarray<T: NdCell>(&self) -> Option<ArrayViewD<'a, T>> {
         assert_eq!(T::ELEMENT, self.element(), "an array of this element");
         if self.validity().is_some() {
             return None;

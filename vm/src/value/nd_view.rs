@@ -22,20 +22,20 @@ use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use crate::value::shape::{Offsets, Shape, Strides, c_strides, element_count, padded};
 
-/// A Rust type that is the element of an n-dimensional array. Its size is that of [`Cell::ELEMENT`], and all bytes 0 are
+/// A Rust type that is the element of an n-dimensional array. Its size is that of [`NdCell::ELEMENT`], and all bytes 0 are
 /// a value; views and kernels lean on that, so that nobody else makes one.
 ///
 /// ```compile_fail,E0277
 /// #[derive(Clone, Copy, Default)]
 /// struct Wide;
-/// impl cembra_vm::value::nd_view::Cell for Wide {
+/// impl cembra_vm::value::nd_view::NdCell for Wide {
 ///     const ELEMENT: cembra_vm::value::ScalarType = cembra_vm::value::ScalarType::Float64;
 ///     fn read(_: &[u8]) -> Wide {
 ///         Wide
 ///     }
 /// }
 /// ```
-pub trait Cell:
+pub trait NdCell:
     Default + Send + Sync + bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern + sealed::Sealed
 {
     /// The scalar type.
@@ -51,7 +51,7 @@ mod sealed {
 
 impl sealed::Sealed for bool {}
 
-impl Cell for bool {
+impl NdCell for bool {
     const ELEMENT: ScalarType = ScalarType::Boolean;
 
     fn read(bytes: &[u8]) -> bool {
@@ -63,7 +63,7 @@ macro_rules! cell {
     ($($rust:ty => $element:ident),*) => {$(
         impl sealed::Sealed for $rust {}
 
-        impl Cell for $rust {
+        impl NdCell for $rust {
             const ELEMENT: ScalarType = ScalarType::$element;
 
             fn read(bytes: &[u8]) -> $rust {
@@ -173,7 +173,7 @@ impl<'a> NdView<'a> {
     ///
     /// # Errors
     /// There are too many axes or elements, or not as many as the shape says.
-    pub fn from_slice<T: Cell>(values: &'a [T], shape: &[usize]) -> Result<NdView<'a>, NdError> {
+    pub fn from_slice<T: NdCell>(values: &'a [T], shape: &[usize]) -> Result<NdView<'a>, NdError> {
         let expected = element_count(shape).ok_or_else(|| NdError::TooLarge { shape: shape.to_vec() })?;
         if expected != values.len() {
             return Err(NdError::Count { shape: shape.to_vec(), expected, actual: values.len() });
@@ -320,7 +320,7 @@ impl<'a> NdView<'a> {
     ///
     /// # Panics
     /// If the elements are of another type.
-    pub fn cells<T: Cell>(&self) -> impl ExactSizeIterator<Item = T> + 'a {
+    pub fn cells<T: NdCell>(&self) -> impl ExactSizeIterator<Item = T> + 'a {
         assert_eq!(T::ELEMENT, self.element, "an array of this element");
         let bytes = self.bytes;
         self.offsets().map(move |at| T::read(&bytes[at..]))
@@ -347,7 +347,7 @@ impl<'a> NdView<'a> {
     ///
     /// # Panics
     /// If the elements are of another type.
-    pub fn as_slice<T: Cell>(&self) -> Option<&'a [T]> {
+    pub fn as_slice<T: NdCell>(&self) -> Option<&'a [T]> {
         assert_eq!(T::ELEMENT, self.element, "an array of this element");
         let count = self.len();
         if count == 0 {

@@ -17,7 +17,7 @@ use crate::value::array::{HASHED, cell_size};
 use crate::value::budget::{Account, Exhausted, Unlimited, reserve};
 use crate::value::nd_error::NdError;
 use crate::value::nd_type::NdType;
-use crate::value::nd_view::{Cell, NdView};
+use crate::value::nd_view::{NdCell, NdView};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use crate::value::shape::{Shape, Strides, c_strides, element_count, padded};
@@ -52,7 +52,7 @@ impl NdRows {
     ///
     /// # Panics
     /// If the elements are of another type.
-    pub fn from_slice<T: Cell>(qtype: NdType, shape: &[usize], values: &[T]) -> Result<NdRows, NdError> {
+    pub fn from_slice<T: NdCell>(qtype: NdType, shape: &[usize], values: &[T]) -> Result<NdRows, NdError> {
         NdRows::from_view(qtype, &NdView::from_slice(values, shape)?)
     }
 

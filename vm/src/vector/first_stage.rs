@@ -68,7 +68,7 @@ impl<P> Merged<P> {
 }
 
 /// Joins lanes, of that many elements.
-pub type Merge<P> = fn(lanes: &[u64; LANE_WORDS], count: usize) -> Merged<P>;
+pub type MergeLanes<P> = fn(lanes: &[u64; LANE_WORDS], count: usize) -> Merged<P>;
 
 /// The sum of lanes of integers, which wraps.
 pub fn sum_of_lanes(lanes: &[u64; LANE_WORDS]) -> u64 {

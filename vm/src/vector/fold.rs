@@ -9,9 +9,9 @@
 //! The tree is that of the [pairwise sum](super::spread), whatever is folded. It depends on the number of elements
 //! only: neither blocks nor threads change a bit of the result.
 
-use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merge, Merged, SumOf, sum_of_lanes};
+use crate::vector::first_stage::{FirstStage, LANE_WORDS, MergeLanes, Merged, SumOf, sum_of_lanes};
 use crate::vector::level::{Level, Loop};
-use crate::vector::spread::{self, Real, left_half};
+use crate::vector::spread::{self, SummedFloat, left_half};
 use bytemuck::Pod;
 use std::marker::PhantomData;
 
@@ -20,7 +20,7 @@ pub trait Number: Pod + PartialOrd {
     /// What sums of it are.
     type Wide: Summand;
     /// What means of it are.
-    type Real: Summand + Real;
+    type Real: Summand + SummedFloat;
     /// Zero.
     const ZERO: Self;
     /// One.
@@ -163,7 +163,7 @@ pub trait Fold: 'static {
 
     /// How lanes become a part, if elements may go to any lane: sums and counts are words of 64 bits, extremes have the type of
     /// an element.
-    const MERGE: Option<Merge<Self::Part>> = None;
+    const MERGE: Option<MergeLanes<Self::Part>> = None;
 
     /// What a leaf is kept in for each column while its elements come row by row.
     const LANES: usize = 1;
@@ -287,7 +287,7 @@ impl<T: Number> Fold for Sum<T> {
     // Integers wrap.
     const HAS_ANY_PARTS: bool = matches!(T::Wide::KIND, SumOf::Integers);
     const FIRST: Option<FirstStage> = Some(FirstStage::Sum(T::Wide::KIND));
-    const MERGE: Option<Merge<T::Wide>> = if Self::HAS_ANY_PARTS { Some(merge_sums) } else { None };
+    const MERGE: Option<MergeLanes<T::Wide>> = if Self::HAS_ANY_PARTS { Some(merge_sums) } else { None };
     const LANES: usize = SUMS;
 
     #[inline(always)]
@@ -417,7 +417,7 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         (false, true) => Some(FirstStage::Greatest),
         (false, false) => Some(FirstStage::Least),
     };
-    const MERGE: Option<Merge<T>> = Some(|lanes, _| {
+    const MERGE: Option<MergeLanes<T>> = Some(|lanes, _| {
         let lanes: &[T] = bytemuck::cast_slice(lanes);
         let part = lanes.iter().copied().reduce(Self::join).unwrap_or(T::ZERO);
         // Zeros of both signs: which of them came first is not told.
@@ -445,7 +445,7 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
     type Out = bool;
     const HAS_ANY_PARTS: bool = true;
     const FIRST: Option<FirstStage> = Some(FirstStage::Count);
-    const MERGE: Option<Merge<u8>> = Some(|lanes, count| {
+    const MERGE: Option<MergeLanes<u8>> = Some(|lanes, count| {
         let has = if ALL { sum_of_lanes(lanes) == count as u64 } else { sum_of_lanes(lanes) > 0 };
         Merged::known(has.into())
     });
@@ -473,15 +473,15 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
 const TESTED: usize = 256;
 
 /// How many elements are not zero.
-pub struct Count<T>(PhantomData<T>);
+pub struct CountNonZero<T>(PhantomData<T>);
 
-impl<T: Number> Fold for Count<T> {
+impl<T: Number> Fold for CountNonZero<T> {
     type Element = T;
     type Part = i64;
     type Out = i64;
     const HAS_ANY_PARTS: bool = true;
     const FIRST: Option<FirstStage> = Some(FirstStage::Count);
-    const MERGE: Option<Merge<i64>> = Some(|lanes, _| Merged::known(sum_of_lanes(lanes) as i64));
+    const MERGE: Option<MergeLanes<i64>> = Some(|lanes, _| Merged::known(sum_of_lanes(lanes) as i64));
 
     #[inline(always)]
     fn leaf(values: &[T]) -> i64 {
@@ -514,7 +514,7 @@ mod tests {
         assert_eq!(fold::<Sum<i32>>(&[i32::MAX, 1]), 2_147_483_648);
         assert!(fold::<Mean<f64>>(&[]).is_nan() && fold::<Best<f64, true>>(&[1.0, f64::NAN, 2.0]).is_nan());
         assert_eq!((fold::<Truth<u8, true>>(&[]), fold::<Truth<i32, false>>(&[0, 3])), (true, true));
-        assert_eq!(fold::<Count<f32>>(&[0.0, -0.0, f32::NAN]), 1);
+        assert_eq!(fold::<CountNonZero<f32>>(&[0.0, -0.0, f32::NAN]), 1);
     }
 
     /// Beside a search from the left, with a special value at each place: the first zero or NaN is the result.

@@ -7,7 +7,7 @@
 //! Source: Knuth, *The Art of Computer Programming* 3, 5.2.5, sorting by distribution.
 
 use crate::vector::select::{self, Key};
-use crate::vector::stop::Stop;
+use crate::vector::stop::StopCheck;
 
 /// A value's key and its number.
 pub type Place = (u64, u32);
@@ -68,7 +68,7 @@ fn digit(key: u64, number: usize) -> usize {
 
 /// Sorts places by their keys, those of equal keys in the order they stand in. `spare` has as many. Their numbers
 /// ascend.
-pub fn sort(places: &mut [Place], spare: &mut [Place], stop: Stop<'_>) {
+pub fn sort(places: &mut [Place], spare: &mut [Place], stop: StopCheck<'_>) {
     if places.len() <= FEW {
         return places.sort_unstable();
     }
@@ -125,7 +125,7 @@ pub fn dense(places: &[Place]) -> impl Iterator<Item = u32> {
 }
 
 /// The least value whose share of the values not above it is at least `share`; NaN is above all.
-pub fn inverse_cdf<T: Ordered>(values: &[T], share: f64, stop: Stop<'_>) -> Option<T> {
+pub fn inverse_cdf<T: Ordered>(values: &[T], share: f64, stop: StopCheck<'_>) -> Option<T> {
     let last = values.len().checked_sub(1)?;
     let place = (share * values.len() as f64).ceil() as usize;
     let of_order = |x: T| if x.is_nan() { u64::MAX } else { x.key() };

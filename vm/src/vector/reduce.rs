@@ -5,14 +5,14 @@
 
 use crate::vector::math::double;
 use crate::vector::select::{self, Key};
-use crate::vector::stop::Stop;
+use crate::vector::stop::StopCheck;
 use crate::vector::variance::variance_by;
 
 /// Values between two questions whether to stop.
 const STRETCH: usize = 1 << 16;
 
 /// Folds the values in their order, unless it is to stop.
-fn fold<T: Copy, A>(values: &[T], stop: Stop<'_>, first: A, mut next: impl FnMut(A, T) -> A) -> A {
+fn fold<T: Copy, A>(values: &[T], stop: StopCheck<'_>, first: A, mut next: impl FnMut(A, T) -> A) -> A {
     let mut known = first;
     for stretch in values.chunks(STRETCH) {
         known = stretch.iter().fold(known, |known, x| next(known, *x));
@@ -24,7 +24,7 @@ fn fold<T: Copy, A>(values: &[T], stop: Stop<'_>, first: A, mut next: impl FnMut
 }
 
 /// A number that can be reduced.
-pub trait Number: Key + PartialOrd {
+pub trait Reducible: Key + PartialOrd {
     /// The neutral element of the product.
     const ONE: Self;
 
@@ -37,7 +37,7 @@ pub trait Number: Key + PartialOrd {
 
 macro_rules! integer {
     ($($int:ty),*) => {$(
-        impl Number for $int {
+        impl Reducible for $int {
             const ONE: Self = 1;
 
             fn times(self, other: Self) -> Self {
@@ -53,7 +53,7 @@ macro_rules! integer {
 
 integer!(i32, i64);
 
-impl Number for f64 {
+impl Reducible for f64 {
     const ONE: Self = 1.0;
 
     fn times(self, other: Self) -> Self {
@@ -65,7 +65,7 @@ impl Number for f64 {
     }
 }
 
-impl Number for f32 {
+impl Reducible for f32 {
     const ONE: Self = 1.0;
 
     fn times(self, other: Self) -> Self {
@@ -78,31 +78,35 @@ impl Number for f32 {
 }
 
 /// A float whose moments are computed in double.
-pub trait Real: Number + Into<f64> {
+pub trait MomentFloat: Reducible + Into<f64> {
     /// Rounds a result.
     fn round(value: f64) -> Self;
 }
 
-impl Real for f64 {
+impl MomentFloat for f64 {
     fn round(value: f64) -> Self {
         value
     }
 }
 
-impl Real for f32 {
+impl MomentFloat for f32 {
     fn round(value: f64) -> Self {
         value as f32
     }
 }
 
 /// The product.
-pub fn prod<T: Number>(values: &[T], stop: Stop<'_>) -> Option<T> {
+pub fn prod<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
     let (first, rest) = values.split_first()?;
     Some(fold(rest, stop, *first, T::times))
 }
 
 /// Sums of powers of the deviations from the mean: of the squares, and of what `power` makes of each.
-fn deviations<T: Real>(values: &[T], stop: Stop<'_>, power: impl Fn(f64) -> f64) -> Option<(f64, f64)> {
+fn deviations<T: MomentFloat>(
+    values: &[T],
+    stop: StopCheck<'_>,
+    power: impl Fn(f64) -> f64,
+) -> Option<(f64, f64)> {
     let total = fold(values, stop, 0.0, |sum, x| sum + x.into());
     let mean = (!values.is_empty()).then(|| total / values.len() as f64)?;
     Some(fold(values, stop, (0.0, 0.0), |(squares, powers), x| {
@@ -113,34 +117,34 @@ fn deviations<T: Real>(values: &[T], stop: Stop<'_>, power: impl Fn(f64) -> f64)
 
 /// The variance: squares of the deviations from the mean over the number of values, less one if it is to
 /// be unbiased; of a single value there is no unbiased variance.
-pub fn var<T: Real>(values: &[T], unbiased: bool, stop: Stop<'_>) -> Option<T> {
+pub fn var<T: MomentFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<T> {
     exact_var(values, unbiased, stop).map(T::round)
 }
 
-fn exact_var<T: Real>(values: &[T], unbiased: bool, stop: Stop<'_>) -> Option<f64> {
+fn exact_var<T: MomentFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<f64> {
     let used = usize::from(unbiased);
     (values.len() > used).then(|| variance_by(values, used as i64, stop, T::into))
 }
 
 /// The square root of the variance.
-pub fn std<T: Real>(values: &[T], unbiased: bool, stop: Stop<'_>) -> Option<T> {
+pub fn std<T: MomentFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<T> {
     exact_var(values, unbiased, stop).map(|var| T::round(var.sqrt()))
 }
 
 /// The third standardised moment.
-pub fn skew<T: Real>(values: &[T], stop: Stop<'_>) -> Option<T> {
+pub fn skew<T: MomentFloat>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
     let (squares, cubes) = deviations(values, stop, |d| d * d * d)?;
     Some(T::round((values.len() as f64).sqrt() * cubes / double::pow(squares, 1.5)))
 }
 
 /// The fourth standardised moment, less 3.
-pub fn kurtosis<T: Real>(values: &[T], stop: Stop<'_>) -> Option<T> {
+pub fn kurtosis<T: MomentFloat>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
     let (squares, fourth) = deviations(values, stop, |d| (d * d) * (d * d))?;
     Some(T::round(values.len() as f64 * fourth / (squares * squares) - 3.0))
 }
 
 /// Position of the first value that is the best, or of the first NaN.
-fn best<T: Number>(values: &[T], stop: Stop<'_>, better: impl Fn(T, T) -> bool) -> Option<usize> {
+fn best<T: Reducible>(values: &[T], stop: StopCheck<'_>, better: impl Fn(T, T) -> bool) -> Option<usize> {
     let first = *values.first()?;
     let mut at = 0;
     let (place, _) = fold(values, stop, (0, first), |(best, known): (usize, T), x| {
@@ -153,17 +157,17 @@ fn best<T: Number>(values: &[T], stop: Stop<'_>, better: impl Fn(T, T) -> bool) 
 }
 
 /// Position of the first maximum; NaN is above all.
-pub fn argmax<T: Number>(values: &[T], stop: Stop<'_>) -> Option<usize> {
+pub fn argmax<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<usize> {
     best(values, stop, |a, b| a > b)
 }
 
 /// Position of the first minimum; NaN is below all.
-pub fn argmin<T: Number>(values: &[T], stop: Stop<'_>) -> Option<usize> {
+pub fn argmin<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<usize> {
     best(values, stop, |a, b| a < b)
 }
 
 /// The value in the middle, of an even number the lower one; NaN if there is one.
-pub fn median<T: Number>(values: &[T], stop: Stop<'_>) -> Option<T> {
+pub fn median<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
     let middle = values.len().checked_sub(1)? / 2;
     let nan = fold(values, stop, None, |nan, x| nan.or_else(|| x.is_nan().then_some(x)));
     Some(nan.unwrap_or_else(|| select::at(values, middle, stop).0))

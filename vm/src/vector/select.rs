@@ -11,7 +11,7 @@
 //!
 //! Source: Knuth, *The Art of Computer Programming* 3, 5.2.5, distribution by digits; here one bucket is followed.
 
-use crate::vector::stop::Stop;
+use crate::vector::stop::StopCheck;
 
 /// A number whose order is that of an unsigned integer.
 pub trait Key: Copy {
@@ -81,7 +81,7 @@ const STRETCH: usize = 1 << 16;
 ///
 /// # Panics
 /// If there is no such place.
-pub fn at<T: Key>(values: &[T], place: usize, stop: Stop<'_>) -> (T, T) {
+pub fn at<T: Key>(values: &[T], place: usize, stop: StopCheck<'_>) -> (T, T) {
     let (key, next) = at_by(values, place, stop, T::key);
     (T::of_key(key), T::of_key(next))
 }
@@ -93,7 +93,7 @@ pub fn at<T: Key>(values: &[T], place: usize, stop: Stop<'_>) -> (T, T) {
 pub fn at_by<T: Copy>(
     values: &[T],
     place: usize,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     key: impl Fn(T) -> u64 + Copy,
 ) -> (u64, u64) {
     assert!(place < values.len(), "place {place} of {}", values.len());
@@ -114,7 +114,7 @@ pub fn at_by<T: Copy>(
 fn key_at<T: Copy>(
     values: &[T],
     mut place: usize,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     key: impl Fn(T) -> u64 + Copy,
 ) -> (u64, Option<u64>) {
     // `left` keys have the `known` leading bits of `prefix`.
@@ -156,7 +156,7 @@ fn count<T: Copy>(
     prefix: u64,
     known: u32,
     digits: u32,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     key: impl Fn(T) -> u64 + Copy,
 ) -> [u32; 1 << DIGIT] {
     let mut counts = [0; 1 << DIGIT];
@@ -174,7 +174,7 @@ fn has_prefix(key: u64, prefix: u64, known: u32) -> bool {
     known == 0 || (key ^ prefix) >> (u64::BITS - known) == 0
 }
 
-fn each<T: Copy>(values: &[T], stop: Stop<'_>, key: impl Fn(T) -> u64 + Copy, mut f: impl FnMut(u64)) {
+fn each<T: Copy>(values: &[T], stop: StopCheck<'_>, key: impl Fn(T) -> u64 + Copy, mut f: impl FnMut(u64)) {
     for stretch in values.chunks(STRETCH) {
         stretch.iter().for_each(|value| f(key(*value)));
         if stretch.len() == STRETCH && stop() {

@@ -13,11 +13,11 @@
 //! interpolation are definition 7 of Hyndman and Fan (1996).
 
 use crate::vector::select::{self, Key};
-use crate::vector::stop::Stop;
+use crate::vector::stop::StopCheck;
 use std::ops::{Add, Div, Mul, Sub};
 
 /// A float that is summed in its own precision.
-pub trait Real:
+pub trait SummedFloat:
     Key + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
     /// Zero.
@@ -40,7 +40,7 @@ pub trait Real:
 
 macro_rules! real {
     ($($rust:ident),*) => {$(
-        impl Real for $rust {
+        impl SummedFloat for $rust {
             const ZERO: $rust = 0.0;
             const NAN: $rust = $rust::NAN;
 
@@ -76,7 +76,7 @@ pub fn left_half(count: usize) -> Option<usize> {
 
 /// The sum of a few values, in eight running sums; it may be -0.
 #[inline(always)]
-pub fn leaf<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
+pub fn leaf<A: Copy, T: SummedFloat>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
     let (eights, rest) = values.as_chunks::<8>();
     let Some((first, more)) = eights.split_first() else {
         return values.iter().fold(T::ZERO, |sum, x| sum + f(*x));
@@ -95,7 +95,7 @@ pub fn leaf<A: Copy, T: Real>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
 /// The sum of at most 1,024 values, added in pairs; it may be -0. Like [`leaf`], it gets the instructions of the loop that
 /// it stands in.
 #[inline(always)]
-pub fn sum_of_few<A: Copy, T: Real>(mut values: &[A], f: impl Fn(A) -> T + Copy) -> T {
+pub fn sum_of_few<A: Copy, T: SummedFloat>(mut values: &[A], f: impl Fn(A) -> T + Copy) -> T {
     /// Halves of 1,024 values, which are parted four times at most.
     const DEPTH: usize = 4;
     // Halves that are parted: the size of the right one, and the sum of the left one when it is there.
@@ -127,14 +127,14 @@ pub fn sum_of_few<A: Copy, T: Real>(mut values: &[A], f: impl Fn(A) -> T + Copy)
 const STRETCH: usize = 1 << 16;
 
 /// True if one of the values is NaN.
-fn any_nan<A: Copy, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T) -> bool {
+fn any_nan<A: Copy, T: SummedFloat>(values: &[A], stop: StopCheck<'_>, f: impl Fn(A) -> T) -> bool {
     let mut stretches = values.chunks(STRETCH);
     stretches.any(|stretch| stretch.iter().any(|x| f(*x).is_nan()) || (stretch.len() == STRETCH && stop()))
 }
 
 /// The value in the middle, as a real, of an even number the mean of two; NaN if there is one, or no value. The reals
 /// have the order of the values.
-pub fn median_by<A: Key, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
+pub fn median_by<A: Key, T: SummedFloat>(values: &[A], stop: StopCheck<'_>, f: impl Fn(A) -> T + Copy) -> T {
     let Some(lower) = values.len().checked_sub(1).filter(|_| !any_nan(values, stop, f)) else {
         return T::NAN;
     };
@@ -147,7 +147,12 @@ pub fn median_by<A: Key, T: Real>(values: &[A], stop: Stop<'_>, f: impl Fn(A) ->
 
 /// The value at a share of the way from the least to the greatest, by linear interpolation between reals; NaN if
 /// there is one, or no value. The share is from 0 to 1.
-pub fn quantile_by<A: Key, T: Real>(values: &[A], share: T, stop: Stop<'_>, f: impl Fn(A) -> T + Copy) -> T {
+pub fn quantile_by<A: Key, T: SummedFloat>(
+    values: &[A],
+    share: T,
+    stop: StopCheck<'_>,
+    f: impl Fn(A) -> T + Copy,
+) -> T {
     let Some(last) = values.len().checked_sub(1).filter(|_| !any_nan(values, stop, f)) else {
         return T::NAN;
     };

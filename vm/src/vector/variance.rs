@@ -11,8 +11,8 @@
 //! Source: Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
 
 use crate::vector::level::{Level, Loop};
-use crate::vector::spread::{Real, sum_of_few};
-use crate::vector::stop::Stop;
+use crate::vector::spread::{SummedFloat, sum_of_few};
+use crate::vector::stop::StopCheck;
 
 /// Most values of a stretch: what two passes read from the cache next to the processor. Shorter stretches cost more for
 /// the joining than they save.
@@ -23,10 +23,10 @@ const PATIENCE: usize = 1 << 16;
 
 /// The squares of the deviations from the mean, of what a function makes of each value, over the number of values less
 /// the degrees of freedom used, or over 0 if there are not so many.
-pub fn variance_by<A: Copy, T: Real>(
+pub fn variance_by<A: Copy, T: SummedFloat>(
     values: &[A],
     used: i64,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     f: impl Fn(A) -> T + Copy,
 ) -> T {
     variance(values, used, stop, f, move |values| sum_of_few(values, f))
@@ -36,17 +36,17 @@ pub fn variance_by<A: Copy, T: Real>(
 pub fn variance_of_integers<A: Copy>(
     values: &[A],
     used: i64,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     f: impl Fn(A) -> i64 + Copy,
 ) -> f64 {
     let sum = move |values: &[A]| values.iter().fold(0i64, |sum, x| sum.wrapping_add(f(*x))) as f64;
     variance(values, used, stop, move |x| f(x) as f64, sum)
 }
 
-fn variance<A: Copy, T: Real>(
+fn variance<A: Copy, T: SummedFloat>(
     values: &[A],
     used: i64,
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     f: impl Fn(A) -> T + Copy,
     sum: impl Fn(&[A]) -> T + Copy,
 ) -> T {
@@ -73,9 +73,9 @@ impl Moments {
     }
 }
 
-fn moments<A: Copy, T: Real>(
+fn moments<A: Copy, T: SummedFloat>(
     values: &[A],
-    stop: Stop<'_>,
+    stop: StopCheck<'_>,
     f: impl Fn(A) -> T + Copy,
     sum: impl Fn(&[A]) -> T + Copy,
 ) -> Moments {
@@ -93,7 +93,7 @@ struct OfStretch<'v, A, F, S> {
     sum: S,
 }
 
-impl<A: Copy, T: Real, F: Fn(A) -> T + Copy, S: Fn(&[A]) -> T> Loop for OfStretch<'_, A, F, S> {
+impl<A: Copy, T: SummedFloat, F: Fn(A) -> T + Copy, S: Fn(&[A]) -> T> Loop for OfStretch<'_, A, F, S> {
     type Output = Moments;
 
     #[inline(always)]

@@ -4,14 +4,14 @@ use crate::draft::Draft;
 use crate::{bound, counting, qtype};
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::machine::room::Room;
-use cembra_vm::operator::{Call, Family};
+use cembra_vm::operator::{Family, KernelCall};
 use cembra_vm::program::Program;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Category, Fault, NdRows, NdType, NdView};
 use std::sync::Arc;
 
 /// `wrong(x) + b` over axes, where the kernel of `wrong` does what a test says.
-fn with_kernel(kernel: fn(&mut Call<'_>) -> Result<(), Fault>) -> BoundExpr {
+fn with_kernel(kernel: fn(&mut KernelCall<'_>) -> Result<(), Fault>) -> BoundExpr {
     let (narrow, wide) = (qtype("NDARRAY_FLOAT64_N1"), qtype("NDARRAY_FLOAT64_NN"));
     let wrong = Family::new("host.wrong", &["x"], "not what it says");
     let wrong = wrong.exact_general(std::slice::from_ref(&narrow), narrow.clone(), kernel);
@@ -29,7 +29,7 @@ fn with_kernel(kernel: fn(&mut Call<'_>) -> Result<(), Fault>) -> BoundExpr {
 /// Regions look at what they read: other axes, another element, other sizes than the type has.
 #[test]
 fn regions_refuse_arrays_of_another_type() {
-    type Run = fn(&mut Call<'_>) -> Result<(), Fault>;
+    type Run = fn(&mut KernelCall<'_>) -> Result<(), Fault>;
     let kernels: [Run; 3] = [
         |call| {
             let wide = NdType::from_name("NDARRAY_FLOAT64_NN").expect("a type");

@@ -4,7 +4,7 @@
 //! function alone; it is an error if rows with any instructions of the machine give other bits.
 
 use cembra::vm::vector::Level;
-use cembra::vm::vector::math::{BinaryFunction, Operand, UnaryFunction, double, single};
+use cembra::vm::vector::math::{BinaryFunction, MathOperand, UnaryFunction, double, single};
 use std::io::{Read, Write};
 
 fn main() {
@@ -54,7 +54,7 @@ fn values<T: Copy + Default + PartialEq>(
     let values: Vec<T> = x.iter().zip(&y).map(|(x, y)| (function.one)(*x, *y)).collect();
     for level in Level::available().iter().copied() {
         let mut rows = vec![T::default(); x.len()];
-        (function.rows_on)(level, Operand::Rows(&x), Operand::Rows(&y), &mut rows);
+        (function.rows_on)(level, MathOperand::Rows(&x), MathOperand::Rows(&y), &mut rows);
         assert!(values.iter().zip(&rows).all(|(a, b)| same(*a, *b)), "{name} differs on {level:?}");
     }
     values

@@ -5,10 +5,10 @@ use crate::operator::copy::copy_elements;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::scan::{self, Direction, ScanKernel, Summand};
-use crate::operator::{Call, Family, Kernel, Overload};
+use crate::operator::{Family, Kernel, KernelCall, Overload};
 use crate::value::array::cell_size;
 use crate::value::broadcast::check_count;
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::value::shape::PerAxis;
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
 use std::ops::Add;
@@ -104,7 +104,7 @@ fn cumsum_in_groups(t: NdType, axes: Axes, direction: Direction) -> Option<Kerne
     }
 }
 
-fn in_groups<R: Cell + bytemuck::Pod + Summand>(t: NdType, direction: Direction) -> Kernel {
+fn in_groups<R: NdCell + bytemuck::Pod + Summand>(t: NdType, direction: Direction) -> Kernel {
     let whole = GeneralKernel::new(move |call| {
         let view = call.nd(0);
         let meter = call.meter();
@@ -117,7 +117,7 @@ fn in_groups<R: Cell + bytemuck::Pod + Summand>(t: NdType, direction: Direction)
 }
 
 /// Writes the elements in another type.
-fn widened<T: Cell, R: Copy>(
+fn widened<T: NdCell, R: Copy>(
     view: &NdView<'_>,
     cells: &mut [R],
     widen: impl Fn(T) -> R,
@@ -137,8 +137,8 @@ fn widened<T: Cell, R: Copy>(
 
 /// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis. Rows of
 /// neighbours are added up while they are in the first-level cache.
-fn running<T: Cell, R: Cell + bytemuck::Pod>(
-    call: &mut Call<'_>,
+fn running<T: NdCell, R: NdCell + bytemuck::Pod>(
+    call: &mut KernelCall<'_>,
     view: &NdView<'_>,
     result: NdType,
     axes: Axes,
@@ -299,7 +299,7 @@ fn take(family: &Family, args: &[QType]) -> Option<Overload> {
     Some(family.make_general(args, result, move |call| take_along(call, axis)))
 }
 
-fn take_along(call: &mut Call<'_>, axis: usize) -> Result<(), Fault> {
+fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
     let (x, indices) = (call.nd(0), call.nd(1));
     let size = x.shape()[axis];
     let place = |index: i64| {
@@ -373,7 +373,7 @@ fn concatenate(family: &Family, args: &[QType]) -> Option<Overload> {
         .then(|| family.make_general(args, QType::NdArray(result), move |call| join(call, axis, result)))
 }
 
-fn join(call: &mut Call<'_>, axis: usize, result: NdType) -> Result<(), Fault> {
+fn join(call: &mut KernelCall<'_>, axis: usize, result: NdType) -> Result<(), Fault> {
     let views = || (1..call.len()).map(|index| call.nd(index));
     let mut shape: PerAxis = call.nd(1).shape().iter().copied().collect();
     for other in (0..shape.len()).filter(|other| *other != axis) {

@@ -7,9 +7,9 @@ use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE, Scratch};
 use crate::operator::nd_pairs::{OfPair, Product, SquaredDifference, kernel, sum_of_pairs};
 use crate::operator::reduction::ReductionKernel;
-use crate::operator::{Call, Family, Kernel, Overload};
+use crate::operator::{Family, Kernel, KernelCall, Overload};
 use crate::value::broadcast::common_shape;
-use crate::value::nd_view::Cell;
+use crate::value::nd_view::NdCell;
 use crate::value::{Axes, Fault, NdView, QType, ScalarType};
 use crate::vector::fold::Number;
 
@@ -54,9 +54,9 @@ fn overload<P: OfPair>(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 /// The code over whole arrays.
-type Run = fn(&mut Call<'_>) -> Result<(), Fault>;
+type Run = fn(&mut KernelCall<'_>) -> Result<(), Fault>;
 
-fn whole<T: Number<Wide: PlainSlot> + Cell, P: OfPair>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn whole<T: Number<Wide: PlainSlot> + NdCell, P: OfPair>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let (x, y) = (call.nd(0), call.nd(1));
     let arrays = [0, 1].into_iter().zip([x.shape(), y.shape()]);
     let arrays = arrays.map(|(index, shape)| (shape, call.qtype(index).nd().expect("an array")));
@@ -70,7 +70,7 @@ fn whole<T: Number<Wide: PlainSlot> + Cell, P: OfPair>(call: &mut Call<'_>) -> R
 }
 
 /// The elements in order, laid out if they do not stand so.
-fn elements<'a, T: Cell>(
+fn elements<'a, T: NdCell>(
     view: &'a NdView<'_>,
     spare: &'a mut Scratch<'_, T>,
     meter: &Meter<'_>,

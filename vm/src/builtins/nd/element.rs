@@ -1,7 +1,7 @@
 //! Elements: one read or written where it stands, the sizes of axes, and arrays of one value.
 
 use crate::operator::element::{getter, length_code, setter};
-use crate::operator::{Call, Family, Kernel, Overload};
+use crate::operator::{Family, Kernel, KernelCall, Overload};
 use crate::value::broadcast::check_count;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::qtype::INT64;
@@ -117,7 +117,9 @@ fn remove_last(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::NdArray(array)] = args else { return None };
     let fits = array.rank() == 1 && !array.is_unit(0);
     fits.then(|| {
-        family.make_general(args, QType::NdArray(*array), |call: &mut Call<'_>| call.remove_last_element())
+        family.make_general(args, QType::NdArray(*array), |call: &mut KernelCall<'_>| {
+            call.remove_last_element()
+        })
     })
 }
 
@@ -126,7 +128,7 @@ fn sort(family: &Family, args: &[QType]) -> Option<Overload> {
     let is_ordered = matches!(array.element(), ScalarType::Float64 | ScalarType::Int64 | ScalarType::Boolean);
     let fits = array.rank() == 1 && !array.is_unit(0) && is_ordered;
     fits.then(|| {
-        family.make_general(args, QType::NdArray(*array), |call: &mut Call<'_>| call.sort_elements())
+        family.make_general(args, QType::NdArray(*array), |call: &mut KernelCall<'_>| call.sort_elements())
     })
 }
 
@@ -143,7 +145,7 @@ fn full(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 /// Makes an array of the first argument; the others are its sizes.
-fn fill(call: &mut Call<'_>, result: NdType) -> Result<(), Fault> {
+fn fill(call: &mut KernelCall<'_>, result: NdType) -> Result<(), Fault> {
     let mut sizes = [0; MAX_RANK];
     for (axis, size) in sizes[..result.rank()].iter_mut().enumerate() {
         let asked = call.plain::<i64>(1 + axis);
@@ -168,7 +170,7 @@ fn fill(call: &mut Call<'_>, result: NdType) -> Result<(), Fault> {
 }
 
 fn fill_with<T: bytemuck::Pod>(
-    call: &mut Call<'_>,
+    call: &mut KernelCall<'_>,
     qtype: NdType,
     shape: &[usize],
     value: T,

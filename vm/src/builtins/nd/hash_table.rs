@@ -9,8 +9,8 @@
 //! with them. A table that does not fit its keys finds nothing or raises; it never leads outside.
 
 use crate::operator::meter::Meter;
-use crate::operator::{Call, Family, Overload};
-use crate::value::nd_view::{Cell, NdView};
+use crate::operator::{Family, KernelCall, Overload};
+use crate::value::nd_view::{NdCell, NdView};
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::{Category, Fault, NdType, QType, ScalarType};
 
@@ -68,7 +68,7 @@ pub fn rows() -> Vec<Family> {
 }
 
 /// A number that is a key.
-trait Key: Cell + PartialEq {
+trait Key: NdCell + PartialEq {
     /// True of what does not equal itself.
     fn is_nan(self) -> bool;
     /// A number that equal keys have in common.
@@ -142,7 +142,7 @@ fn search(
 }
 
 fn find<K: Key>(
-    call: &Call<'_>,
+    call: &KernelCall<'_>,
     key: K,
     result: fn(&str, Option<i64>) -> Result<i64, Fault>,
 ) -> Result<i64, Fault> {
@@ -198,7 +198,7 @@ fn place_of<K: Key>(table: &[i64], keys: &[K], key: K, meter: &Meter<'_>) -> Res
 }
 
 /// Elements that lie one behind the other.
-fn in_order<'a, T: Cell>(view: &NdView<'a>) -> Result<&'a [T], Fault> {
+fn in_order<'a, T: NdCell>(view: &NdView<'a>) -> Result<&'a [T], Fault> {
     let apart = || Fault::Range { message: "keys lie one behind the other".to_owned() };
     view.as_slice().ok_or_else(apart)
 }
@@ -215,7 +215,7 @@ fn add_key(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 /// Gives the last key its cell, in a larger table if half of the cells are taken.
-fn add<K: Key>(call: &mut Call<'_>, table: NdType) -> Result<(), Fault> {
+fn add<K: Key>(call: &mut KernelCall<'_>, table: NdType) -> Result<(), Fault> {
     let keys = call.nd(1);
     let keys = in_order::<K>(&keys)?;
     call.charge_rows(1)?;

@@ -15,13 +15,13 @@ use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::runs::{Runs, check_elements, result_shape, runs};
 use crate::operator::whole_fold::fold_cells;
-use crate::operator::{Call, Family, Kernel, Overload};
-use crate::value::nd_view::Cell;
+use crate::operator::{Family, Kernel, KernelCall, Overload};
+use crate::value::nd_view::NdCell;
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::shape::PerAxis;
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
-use crate::vector::fold::{Best, Count, Fold, Mean, Product, Sum, Truth, fold};
-use crate::vector::spread::{self, Real};
+use crate::vector::fold::{Best, CountNonZero, Fold, Mean, Product, Sum, Truth, fold};
+use crate::vector::spread::{self, SummedFloat};
 use crate::vector::variance::{variance_by, variance_of_integers};
 
 /// Name of `nd._all`.
@@ -84,7 +84,7 @@ pub fn rows() -> Vec<Family> {
 }
 
 /// The code of a reduction.
-type Run = fn(&mut Call<'_>, Axes) -> Result<(), Fault>;
+type Run = fn(&mut KernelCall<'_>, Axes) -> Result<(), Fault>;
 
 /// The row of a reduction that drops the axes, and of one that keeps them as unit axes. Further arguments are of
 /// these types.
@@ -150,12 +150,12 @@ fn both(
 
 /// The code of a fold: over whole arrays, and over blocks.
 struct Folding {
-    whole: fn(&mut Call<'_>, Axes) -> Result<(), Fault>,
+    whole: fn(&mut KernelCall<'_>, Axes) -> Result<(), Fault>,
     fold: FoldKernel,
 }
 
 impl Folding {
-    fn new<C: Cell, F: Fold<Out: Cell + PlainSlot>>(needs: Option<&'static str>) -> Folding {
+    fn new<C: NdCell, F: Fold<Out: NdCell + PlainSlot>>(needs: Option<&'static str>) -> Folding {
         Folding {
             whole: |call, axes| {
                 if side_by_side::<C, F>(call, axes)? {
@@ -178,8 +178,8 @@ impl Folding {
 }
 
 /// Folds an array row by row, if its runs stand side by side; false if they do not.
-fn side_by_side<C: Cell, F: Fold<Out: Cell + PlainSlot>>(
-    call: &mut Call<'_>,
+fn side_by_side<C: NdCell, F: Fold<Out: NdCell + PlainSlot>>(
+    call: &mut KernelCall<'_>,
     axes: Axes,
 ) -> Result<bool, Fault> {
     let view = call.nd(0);
@@ -236,8 +236,8 @@ fn quantiles(element: ScalarType) -> Option<ScalarType> {
 const GATHERED: usize = 16;
 
 /// Makes one value of the elements along the axes, for every place along the others.
-fn reduce<T: Cell, R: Cell + PlainSlot>(
-    call: &mut Call<'_>,
+fn reduce<T: NdCell, R: NdCell + PlainSlot>(
+    call: &mut KernelCall<'_>,
     axes: Axes,
     mut f: impl FnMut(&[T]) -> Result<R, Fault>,
 ) -> Result<(), Fault> {
@@ -245,8 +245,8 @@ fn reduce<T: Cell, R: Cell + PlainSlot>(
 }
 
 /// The same with a function behind a pointer: groups are found by one code for all reductions of a type.
-fn reduce_with<T: Cell, R: Cell + PlainSlot>(
-    call: &mut Call<'_>,
+fn reduce_with<T: NdCell, R: NdCell + PlainSlot>(
+    call: &mut KernelCall<'_>,
     axes: Axes,
     f: &mut dyn FnMut(&[T]) -> Result<R, Fault>,
 ) -> Result<(), Fault> {
@@ -281,7 +281,7 @@ fn reduce_with<T: Cell, R: Cell + PlainSlot>(
 }
 
 /// Calls with the elements of `inner` at every element of `outer`, in order.
-fn each_group<T: Cell>(
+fn each_group<T: NdCell>(
     meter: &Meter<'_>,
     outer: &NdView<'_>,
     inner: &NdView<'_>,
@@ -375,20 +375,20 @@ fn is_true<const ALL: bool>(element: ScalarType) -> Folding {
 }
 
 fn count(element: ScalarType) -> Folding {
-    folding_of!(element, Count, None)
+    folding_of!(element, CountNonZero, None)
 }
 
-fn var(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+fn var(call: &mut KernelCall<'_>, axes: Axes) -> Result<(), Fault> {
     variance(call, axes, |x| x, |x| x)
 }
 
-fn std(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+fn std(call: &mut KernelCall<'_>, axes: Axes) -> Result<(), Fault> {
     variance(call, axes, f32::root, f64::root)
 }
 
 /// What functions make of the variances.
 fn variance(
-    call: &mut Call<'_>,
+    call: &mut KernelCall<'_>,
     axes: Axes,
     single: fn(f32) -> f32,
     double: fn(f64) -> f64,
@@ -404,7 +404,7 @@ fn variance(
     )
 }
 
-fn median(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+fn median(call: &mut KernelCall<'_>, axes: Axes) -> Result<(), Fault> {
     let meter = call.meter();
     let stop = &|| meter.stop();
     let truth = |x: bool| f64::from(u8::from(x));
@@ -417,7 +417,7 @@ fn median(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
     )
 }
 
-fn quantile(call: &mut Call<'_>, axes: Axes) -> Result<(), Fault> {
+fn quantile(call: &mut KernelCall<'_>, axes: Axes) -> Result<(), Fault> {
     let (share, meter) = (call.plain::<f64>(2), call.meter());
     if !(0.0..=1.0).contains(&share) {
         return Err(Fault::Range { message: format!("a quantile is from 0 to 1, got {share}") });

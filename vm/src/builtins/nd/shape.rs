@@ -4,7 +4,7 @@ use crate::builtins::nd::reduce::without_axes;
 use crate::builtins::recipes;
 use crate::operator::copy::copy_elements;
 use crate::operator::facts::Linear;
-use crate::operator::{Call, Family, Overload};
+use crate::operator::{Family, KernelCall, Overload};
 use crate::value::array::cell_size;
 use crate::value::broadcast::{SizesDiffer, check_count, common_sizes, shapes_differ};
 use crate::value::nd_type::MAX_RANK;
@@ -90,7 +90,7 @@ fn axes_of(args: &[QType]) -> Option<(NdType, Axes)> {
 }
 
 /// Writes the elements of a view under a shape; a result without axes is a scalar.
-fn write(call: &mut Call<'_>, view: &NdView<'_>, shape: &[usize]) -> Result<(), Fault> {
+fn write(call: &mut KernelCall<'_>, view: &NdView<'_>, shape: &[usize]) -> Result<(), Fault> {
     match *call.result_type() {
         QType::NdArray(result) => {
             let meter = call.meter();
@@ -147,7 +147,7 @@ fn transpose(family: &Family, args: &[QType]) -> Option<Overload> {
 fn resized(
     family: &Family,
     args: &[QType],
-    run: fn(&mut Call<'_>, &NdView<'_>, &[i64]) -> Result<(), Fault>,
+    run: fn(&mut KernelCall<'_>, &NdView<'_>, &[i64]) -> Result<(), Fault>,
 ) -> Option<Overload> {
     let [x, QType::Axes(units), sizes @ ..] = args else { return None };
     let element = match x {
@@ -180,7 +180,7 @@ fn refuse_size(size: i64) -> Fault {
     Fault::Range { message: format!("an axis cannot have the size {size}") }
 }
 
-fn broadcast(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<(), Fault> {
+fn broadcast(call: &mut KernelCall<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<(), Fault> {
     let size = |size: &i64| usize::try_from(*size).map_err(|_| refuse_size(*size));
     let shape = sizes.iter().map(size).collect::<Result<PerAxis, Fault>>()?;
     check_count(&shape)?;
@@ -195,7 +195,7 @@ fn broadcast(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<()
     write(call, &broadcast, &shape)
 }
 
-fn reshape(call: &mut Call<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<(), Fault> {
+fn reshape(call: &mut KernelCall<'_>, view: &NdView<'_>, sizes: &[i64]) -> Result<(), Fault> {
     let known = sizes.iter().filter(|size| **size != -1);
     let known = known.map(|size| usize::try_from(*size).map_err(|_| refuse_size(*size)));
     let known = known.collect::<Result<PerAxis, Fault>>()?;

@@ -1,4 +1,4 @@
-//! Argument: what `strings.printf` and `strings.format` take, and the result they fill.
+//! FormatArgument: what `strings.printf` and `strings.format` take, and the result they fill.
 //!
 //! Both work on bytes: a TEXT argument is its UTF-8, a TEXT result is checked to be UTF-8 in the end.
 //! The result is missing if the format or any argument is, whatever the format says.
@@ -6,13 +6,13 @@
 use crate::builtins::strings::units::{StringType, check_length};
 use crate::builtins::strings::utf8::checked_buffer;
 use crate::layout::access::{Bytes, PlainScalar, Text};
-use crate::operator::Call;
+use crate::operator::KernelCall;
 use crate::value::budget::{Account, reserve_more};
 use crate::value::{Fault, QType, ScalarType};
 
 /// What a conversion takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Argument<'a> {
+pub enum FormatArgument<'a> {
     /// A BOOLEAN.
     Boolean(bool),
     /// An INT32.
@@ -27,26 +27,28 @@ pub enum Argument<'a> {
     Bytes(&'a [u8]),
 }
 
-impl<'a> Argument<'a> {
+impl<'a> FormatArgument<'a> {
     /// Reads an argument, which is present.
-    pub fn read(call: &Call<'a>, index: usize) -> Argument<'a> {
+    pub fn read(call: &KernelCall<'a>, index: usize) -> FormatArgument<'a> {
         match call.qtype(index).scalar() {
-            Some(ScalarType::Boolean) => Argument::Boolean(plain(call, index)),
-            Some(ScalarType::Int32) => Argument::Int32(plain(call, index)),
-            Some(ScalarType::Int64) => Argument::Int64(plain(call, index)),
-            Some(ScalarType::Float32) => Argument::Float32(plain(call, index)),
-            Some(ScalarType::Text) => Argument::Bytes(Text::read(call, index).unwrap_or_default().as_bytes()),
-            Some(ScalarType::Bytes) => Argument::Bytes(Bytes::read(call, index).unwrap_or_default()),
-            _ => Argument::Float64(plain(call, index)),
+            Some(ScalarType::Boolean) => FormatArgument::Boolean(plain(call, index)),
+            Some(ScalarType::Int32) => FormatArgument::Int32(plain(call, index)),
+            Some(ScalarType::Int64) => FormatArgument::Int64(plain(call, index)),
+            Some(ScalarType::Float32) => FormatArgument::Float32(plain(call, index)),
+            Some(ScalarType::Text) => {
+                FormatArgument::Bytes(Text::read(call, index).unwrap_or_default().as_bytes())
+            }
+            Some(ScalarType::Bytes) => FormatArgument::Bytes(Bytes::read(call, index).unwrap_or_default()),
+            _ => FormatArgument::Float64(plain(call, index)),
         }
     }
 
     /// The integer; a BOOLEAN counts as 0 or 1.
     pub fn integer(self) -> Option<i64> {
         match self {
-            Argument::Boolean(x) => Some(i64::from(x)),
-            Argument::Int32(x) => Some(i64::from(x)),
-            Argument::Int64(x) => Some(x),
+            FormatArgument::Boolean(x) => Some(i64::from(x)),
+            FormatArgument::Int32(x) => Some(i64::from(x)),
+            FormatArgument::Int64(x) => Some(x),
             _ => None,
         }
     }
@@ -54,8 +56,8 @@ impl<'a> Argument<'a> {
     /// The float, or the float nearest to the integer.
     pub fn float(self) -> Option<f64> {
         match self {
-            Argument::Float32(x) => Some(f64::from(x)),
-            Argument::Float64(x) => Some(x),
+            FormatArgument::Float32(x) => Some(f64::from(x)),
+            FormatArgument::Float64(x) => Some(x),
             other => other.integer().map(|x| x as f64),
         }
     }
@@ -63,13 +65,13 @@ impl<'a> Argument<'a> {
     /// The bits that `%x` shows; a BOOLEAN is an INT32.
     pub fn bits(self) -> u64 {
         match self {
-            Argument::Int32(x) => u64::from(x as u32),
+            FormatArgument::Int32(x) => u64::from(x as u32),
             other => other.integer().unwrap_or_default() as u64,
         }
     }
 }
 
-fn plain<T: PlainScalar>(call: &Call<'_>, index: usize) -> T {
+fn plain<T: PlainScalar>(call: &KernelCall<'_>, index: usize) -> T {
     match call.qtype(index).is_optional() {
         true => call.plain::<Option<T>>(index).unwrap_or_default(),
         false => call.plain::<T>(index),
@@ -114,8 +116,8 @@ pub fn append(out: &mut Vec<u8>, bytes: &[u8], account: &dyn Account) -> Result<
 /// # Errors
 /// What `write` raises, and [`Fault::Format`] if a TEXT does not become UTF-8.
 pub fn write_result<'f>(
-    call: &mut Call<'f>,
-    write: impl FnOnce(&Call<'f>, &mut Vec<u8>) -> Result<(), Fault>,
+    call: &mut KernelCall<'f>,
+    write: impl FnOnce(&KernelCall<'f>, &mut Vec<u8>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     if !(0..call.len()).all(|index| call.is_present(index)) {
         call.set_missing();
@@ -140,11 +142,11 @@ mod tests {
 
     #[test]
     fn booleans_and_integers_are_numbers() {
-        let of = |argument: Argument<'_>| (argument.integer(), argument.float(), argument.bits());
-        assert_eq!(of(Argument::Boolean(true)), (Some(1), Some(1.0), 1));
-        assert_eq!(of(Argument::Int32(-1)), (Some(-1), Some(-1.0), 0xffff_ffff));
-        assert_eq!(of(Argument::Int64(-1)), (Some(-1), Some(-1.0), u64::MAX));
-        assert_eq!(of(Argument::Float32(0.5)), (None, Some(0.5), 0));
-        assert_eq!(of(Argument::Bytes(b"1")), (None, None, 0));
+        let of = |argument: FormatArgument<'_>| (argument.integer(), argument.float(), argument.bits());
+        assert_eq!(of(FormatArgument::Boolean(true)), (Some(1), Some(1.0), 1));
+        assert_eq!(of(FormatArgument::Int32(-1)), (Some(-1), Some(-1.0), 0xffff_ffff));
+        assert_eq!(of(FormatArgument::Int64(-1)), (Some(-1), Some(-1.0), u64::MAX));
+        assert_eq!(of(FormatArgument::Float32(0.5)), (None, Some(0.5), 0));
+        assert_eq!(of(FormatArgument::Bytes(b"1")), (None, None, 0));
     }
 }

@@ -4,7 +4,7 @@
 //! capital sigma becomes `ς` at the end of a word and `σ` elsewhere. Mappings are those of the Rust
 //! standard library; letters that Unicode added lately may stay as they are in other implementations.
 
-use crate::operator::{Call, Family};
+use crate::operator::{Family, KernelCall};
 use crate::value::Fault;
 use crate::value::budget::{Account, reserve_more};
 use crate::value::qtype::TEXT;
@@ -27,7 +27,7 @@ pub fn rows() -> Vec<Family> {
 const LONGEST: usize = 12;
 
 fn convert(
-    call: &mut Call<'_>,
+    call: &mut KernelCall<'_>,
     map: fn(&mut String, &str, &dyn Account) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let (text, meter) = (call.text(0), call.meter());

@@ -6,7 +6,7 @@
 use crate::builtins::strings::search::{index, range};
 use crate::builtins::strings::units::{Ends, OPTIONAL_INT64, StringType, check_length, each_string};
 use crate::layout::access::{Bytes, Text};
-use crate::operator::{Call, Family, Overload};
+use crate::operator::{Family, KernelCall, Overload};
 use crate::value::budget::Account;
 use crate::value::qtype::INT64;
 use crate::value::{Fault, QType, ScalarType};
@@ -54,7 +54,7 @@ fn substr_row() -> Family {
     })
 }
 
-fn substr<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn substr<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let part = S::read(call, 0).map(|s| {
         let range = range::<S>(s, index(call, 1), index(call, 2));
         S::slice(s, range.unwrap_or(0..0))
@@ -66,22 +66,22 @@ fn strip_row(name: &str, place: &str, ends: Ends) -> Family {
     let meaning =
         format!("s without the units {place} that are in chars, or white space if chars is missing.");
     let row = Family::new(name, &["s", "chars"], &meaning).cost_of(6);
-    let text = move |call: &mut Call<'_>| strip::<Text>(call, ends);
-    let bytes = move |call: &mut Call<'_>| strip::<Bytes>(call, ends);
+    let text = move |call: &mut KernelCall<'_>| strip::<Text>(call, ends);
+    let bytes = move |call: &mut KernelCall<'_>| strip::<Bytes>(call, ends);
     let row = each_string(row, text, bytes, |s| (vec![s.clone()], s));
     [QType::Scalar, QType::Optional].into_iter().fold(row, |row, chars: fn(ScalarType) -> QType| {
         each_string(row, text, bytes, |s| ([s.clone()].into_iter().chain(s.scalar().map(chars)).collect(), s))
     })
 }
 
-fn strip<S: StringType>(call: &mut Call<'_>, ends: Ends) -> Result<(), Fault> {
+fn strip<S: StringType>(call: &mut KernelCall<'_>, ends: Ends) -> Result<(), Fault> {
     let set = if call.len() > 1 { S::read(call, 1) } else { None };
     let part = S::read(call, 0).map(|s| S::strip(s, set, ends));
     write::<S>(call, part)
 }
 
 /// Writes a result that is missing only if the operand was.
-fn write<S: StringType>(call: &mut Call<'_>, part: Option<&S::Str>) -> Result<(), Fault> {
+fn write<S: StringType>(call: &mut KernelCall<'_>, part: Option<&S::Str>) -> Result<(), Fault> {
     match part {
         Some(part) => S::push(S::room(call, S::bytes(part))?, part),
         None => call.set_missing(),
@@ -89,7 +89,7 @@ fn write<S: StringType>(call: &mut Call<'_>, part: Option<&S::Str>) -> Result<()
     Ok(())
 }
 
-fn replace_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn replace_kernel<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     match (S::read(call, 0), S::read(call, 1), S::read(call, 2)) {
         (Some(s), Some(old), Some(new)) => {
             let limit = index(call, 3).and_then(|limit| usize::try_from(limit).ok());
@@ -141,7 +141,7 @@ fn join(family: &Family, args: &[QType]) -> Option<Overload> {
     }
 }
 
-fn join_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn join_kernel<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     if !(1..call.len()).all(|part| call.is_present(part)) {
         call.set_missing();
         return Ok(());

@@ -14,11 +14,11 @@
 //! The whole format is checked before anything is looked up: braces, then names, then values. A name
 //! that is none is quoted in the error, where the original quotes what follows it.
 
-use crate::builtins::strings::argument::{Argument, append, formatted_type, make_room, write_result};
+use crate::builtins::strings::argument::{FormatArgument, append, formatted_type, make_room, write_result};
 use crate::builtins::strings::digits::{Style, write_float};
 use crate::builtins::strings::printf::write_styled;
 use crate::builtins::strings::units::check_length;
-use crate::operator::{Call, Family};
+use crate::operator::{Family, KernelCall};
 use crate::value::budget::Account;
 use crate::value::qtype::TEXT;
 use crate::value::repr::write_repr;
@@ -44,9 +44,9 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-fn format_kernel(call: &mut Call<'_>) -> Result<(), Fault> {
+fn format_kernel(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     write_result(call, |call, out| {
-        let Argument::Bytes(format) = Argument::read(call, 0) else { return Ok(()) };
+        let FormatArgument::Bytes(format) = FormatArgument::read(call, 0) else { return Ok(()) };
         let names = call.text(1);
         check_names(names, call.len() - 2)?;
         check_format(format)?;
@@ -111,53 +111,53 @@ fn refuse(message: String) -> Fault {
     Fault::Format { message }
 }
 
-fn write_value(out: &mut Vec<u8>, call: &Call<'_>, index: usize, style: &[u8]) -> Result<(), Fault> {
-    let value = Argument::read(call, index);
+fn write_value(out: &mut Vec<u8>, call: &KernelCall<'_>, index: usize, style: &[u8]) -> Result<(), Fault> {
+    let value = FormatArgument::read(call, index);
     if style.is_empty() || style == b"v" {
         return write_plain(out, value, call.meter());
     }
     let letter = match value {
-        Argument::Boolean(_) | Argument::Bytes(_) => return Err(unsupported(call, index, style)),
+        FormatArgument::Boolean(_) | FormatArgument::Bytes(_) => return Err(unsupported(call, index, style)),
         _ if style.last().is_some_and(u8::is_ascii_alphabetic) => None,
-        Argument::Float32(_) | Argument::Float64(_) => Some(b'f'),
-        Argument::Int32(_) | Argument::Int64(_) => Some(b'd'),
+        FormatArgument::Float32(_) | FormatArgument::Float64(_) => Some(b'f'),
+        FormatArgument::Int32(_) | FormatArgument::Int64(_) => Some(b'd'),
     };
     let written = write_styled(out, style, letter, value, call.meter());
     written.map_err(|refusal| refusal.into_fault(|| unfit(call, index, style)))
 }
 
 #[cold]
-fn unsupported(call: &Call<'_>, index: usize, style: &[u8]) -> Fault {
+fn unsupported(call: &KernelCall<'_>, index: usize, style: &[u8]) -> Fault {
     let style = String::from_utf8_lossy(style);
     refuse(format!("unsupported format {style} for type: {}", scalar_name(call, index)))
 }
 
 #[cold]
-fn unfit(call: &Call<'_>, index: usize, style: &[u8]) -> Fault {
+fn unfit(call: &KernelCall<'_>, index: usize, style: &[u8]) -> Fault {
     let style = String::from_utf8_lossy(style);
     refuse(format!("failed to format value of type {} with format '{style}'", scalar_name(call, index)))
 }
 
-fn scalar_name(call: &Call<'_>, index: usize) -> &'static str {
+fn scalar_name(call: &KernelCall<'_>, index: usize) -> &'static str {
     call.qtype(index).scalar().map_or("", |scalar| scalar.name())
 }
 
 /// Bytes that a number without a style may take.
 const NUMBER_BYTES: usize = 64;
 
-fn write_plain(out: &mut Vec<u8>, value: Argument<'_>, account: &dyn Account) -> Result<(), Fault> {
+fn write_plain(out: &mut Vec<u8>, value: FormatArgument<'_>, account: &dyn Account) -> Result<(), Fault> {
     make_room(out, NUMBER_BYTES, account)?;
     match value {
-        Argument::Bytes(bytes) => append(out, bytes, account)?,
-        Argument::Boolean(x) => out.extend_from_slice(if x { b"true" } else { b"false" }),
-        Argument::Float64(x) => write_float(out, &Style::default(), b'g', x),
-        Argument::Float32(x) => {
+        FormatArgument::Bytes(bytes) => append(out, bytes, account)?,
+        FormatArgument::Boolean(x) => out.extend_from_slice(if x { b"true" } else { b"false" }),
+        FormatArgument::Float64(x) => write_float(out, &Style::default(), b'g', x),
+        FormatArgument::Float32(x) => {
             let mut text = String::new();
             write_repr(&mut text, &Value::from(x));
             out.extend_from_slice(text.as_bytes());
         }
-        Argument::Int32(x) => write!(out, "{x}").expect("writing to a buffer cannot fail"),
-        Argument::Int64(x) => write!(out, "{x}").expect("writing to a buffer cannot fail"),
+        FormatArgument::Int32(x) => write!(out, "{x}").expect("writing to a buffer cannot fail"),
+        FormatArgument::Int64(x) => write!(out, "{x}").expect("writing to a buffer cannot fail"),
     }
     Ok(())
 }

@@ -15,10 +15,10 @@
 //! - A NaN prints without a sign, which in C depends on the processor.
 //! - Width and precision end at [`MAX_WIDTH`], so that a short format cannot fill the memory.
 
-use crate::builtins::strings::argument::{Argument, append, formatted_type, make_room, write_result};
+use crate::builtins::strings::argument::{FormatArgument, append, formatted_type, make_room, write_result};
 use crate::builtins::strings::digits::{Style, write_byte, write_bytes, write_float, write_integer};
 use crate::builtins::strings::units::check_length;
-use crate::operator::{Call, Family};
+use crate::operator::{Family, KernelCall};
 use crate::value::Fault;
 use crate::value::budget::Account;
 
@@ -44,10 +44,10 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-fn printf(call: &mut Call<'_>) -> Result<(), Fault> {
+fn printf(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     write_result(call, |call, out| {
-        let Argument::Bytes(format) = Argument::read(call, 0) else { return Ok(()) };
-        let argument = |index: usize| (index < call.len() - 1).then(|| Argument::read(call, index + 1));
+        let FormatArgument::Bytes(format) = FormatArgument::read(call, 0) else { return Ok(()) };
+        let argument = |index: usize| (index < call.len() - 1).then(|| FormatArgument::read(call, index + 1));
         let written = write_formatted(out, format, &argument, call.meter());
         written.map_err(|refusal| refusal.into_fault(|| mismatch(format)))
     })
@@ -96,7 +96,7 @@ fn too_wide(actual: u64) -> Refusal {
 fn write_formatted<'a>(
     out: &mut Vec<u8>,
     format: &[u8],
-    arguments: &impl Fn(usize) -> Option<Argument<'a>>,
+    arguments: &impl Fn(usize) -> Option<FormatArgument<'a>>,
     account: &dyn Account,
 ) -> Result<(), Refusal> {
     Scanner { rest: format, last: None, taken: 0, numbered: false, account }.write_rest(out, arguments)
@@ -110,7 +110,7 @@ pub fn write_styled(
     out: &mut Vec<u8>,
     style: &[u8],
     letter: Option<u8>,
-    value: Argument<'_>,
+    value: FormatArgument<'_>,
     account: &dyn Account,
 ) -> Result<(), Refusal> {
     let argument = |position: usize| (position == 0).then_some(value);
@@ -131,12 +131,12 @@ struct Conversion {
     letter: u8,
 }
 
-fn convert(out: &mut Vec<u8>, conversion: &Conversion, argument: Argument<'_>) -> Option<()> {
+fn convert(out: &mut Vec<u8>, conversion: &Conversion, argument: FormatArgument<'_>) -> Option<()> {
     let Conversion { style, long, letter, .. } = conversion;
     match (letter, argument) {
-        (b'v', Argument::Boolean(x)) => out.extend_from_slice(if x { b"true" } else { b"false" }),
-        (b'v' | b's', Argument::Bytes(bytes)) => write_bytes(out, style, bytes),
-        (b'v', Argument::Float32(_) | Argument::Float64(_)) => {
+        (b'v', FormatArgument::Boolean(x)) => out.extend_from_slice(if x { b"true" } else { b"false" }),
+        (b'v' | b's', FormatArgument::Bytes(bytes)) => write_bytes(out, style, bytes),
+        (b'v', FormatArgument::Float32(_) | FormatArgument::Float64(_)) => {
             write_float(out, style, b'g', argument.float()?)
         }
         (b'v', _) => write_integer(out, style, b'd', argument.integer()?, argument.bits()),
@@ -172,7 +172,7 @@ impl Scanner<'_> {
     fn write_rest<'a>(
         &mut self,
         out: &mut Vec<u8>,
-        arguments: &impl Fn(usize) -> Option<Argument<'a>>,
+        arguments: &impl Fn(usize) -> Option<FormatArgument<'a>>,
     ) -> Result<(), Refusal> {
         while let Some(percent) = self.rest.iter().position(|b| *b == b'%') {
             append(out, &self.rest[..percent], self.account)?;
@@ -188,7 +188,7 @@ impl Scanner<'_> {
     fn write_conversion<'a>(
         &mut self,
         out: &mut Vec<u8>,
-        arguments: &impl Fn(usize) -> Option<Argument<'a>>,
+        arguments: &impl Fn(usize) -> Option<FormatArgument<'a>>,
     ) -> Result<(), Refusal> {
         if self.eat(b'%') {
             return Ok(append(out, b"%", self.account)?);
@@ -201,10 +201,10 @@ impl Scanner<'_> {
             return Err(too_wide(widest as u64));
         }
         let bytes = match argument {
-            Argument::Bytes(bytes) => bytes.len().min(precision.unwrap_or(usize::MAX)),
+            FormatArgument::Bytes(bytes) => bytes.len().min(precision.unwrap_or(usize::MAX)),
             _ => NUMBER_BYTES,
         };
-        if let Argument::Bytes(_) = argument {
+        if let FormatArgument::Bytes(_) = argument {
             check_length(out.len().saturating_add(bytes))?;
         }
         make_room(out, widest.saturating_add(bytes), self.account)?;
@@ -213,7 +213,10 @@ impl Scanner<'_> {
     }
 
     /// The conversion behind a percent sign; `None` if it is not well formed, or a width is no integer.
-    fn conversion<'a>(&mut self, arguments: &impl Fn(usize) -> Option<Argument<'a>>) -> Option<Conversion> {
+    fn conversion<'a>(
+        &mut self,
+        arguments: &impl Fn(usize) -> Option<FormatArgument<'a>>,
+    ) -> Option<Conversion> {
         let number = self.number()?;
         let before = self.rest.len();
         let mut style = Style::default();
@@ -262,7 +265,10 @@ impl Scanner<'_> {
     }
 
     /// Digits, or `*` for an integer argument, cut to 32 bits.
-    fn amount<'a>(&mut self, arguments: &impl Fn(usize) -> Option<Argument<'a>>) -> Option<Option<i64>> {
+    fn amount<'a>(
+        &mut self,
+        arguments: &impl Fn(usize) -> Option<FormatArgument<'a>>,
+    ) -> Option<Option<i64>> {
         if !self.eat(b'*') {
             return Some(self.digits());
         }
@@ -316,9 +322,9 @@ impl Scanner<'_> {
 mod tests {
     use super::*;
     use crate::value::budget::Unlimited;
-    use Argument::{Boolean, Bytes, Float64, Int32, Int64};
+    use FormatArgument::{Boolean, Bytes, Float64, Int32, Int64};
 
-    fn printf(format: &str, arguments: &[Argument<'_>]) -> Result<String, Refusal> {
+    fn printf(format: &str, arguments: &[FormatArgument<'_>]) -> Result<String, Refusal> {
         let mut out = Vec::new();
         write_formatted(
             &mut out,
@@ -331,7 +337,7 @@ mod tests {
 
     #[test]
     fn conversions() {
-        let cases: &[(&str, &[Argument<'_>], &str)] = &[
+        let cases: &[(&str, &[FormatArgument<'_>], &str)] = &[
             ("100%% %s", &[Bytes("ñ".as_bytes())], "100% ñ"),
             ("%2$d %1$d", &[Int32(1), Int32(2)], "2 1"),
             ("%-*d|", &[Int32(4), Int32(7)], "7   |"),

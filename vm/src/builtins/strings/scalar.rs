@@ -9,7 +9,7 @@
 
 use crate::layout::access::Bytes;
 use crate::layout::{PlainSlot, SlotType};
-use crate::operator::{Call, Family};
+use crate::operator::{Family, KernelCall};
 use crate::value::budget::{Account, reserve_more};
 use crate::value::number::{write_f32, write_f64};
 use crate::value::qtype::{BOOLEAN, BYTES, FLOAT32, FLOAT64, INT32, INT64, TEXT, UNIT};
@@ -72,12 +72,12 @@ fn as_text() -> Family {
     })
 }
 
-fn display_argument<T: PlainSlot + Display>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn display_argument<T: PlainSlot + Display>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let value = call.plain::<T>(0);
     display(call, value)
 }
 
-fn display(call: &mut Call<'_>, value: impl Display) -> Result<(), Fault> {
+fn display(call: &mut KernelCall<'_>, value: impl Display) -> Result<(), Fault> {
     write!(call.text_out(), "{value}").expect("writing to a string cannot fail");
     Ok(())
 }

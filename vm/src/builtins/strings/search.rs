@@ -6,7 +6,7 @@
 
 use crate::builtins::strings::units::{OPTIONAL_INT64, StringType, each_string};
 use crate::layout::access::{Bytes, Text};
-use crate::operator::{Call, Family};
+use crate::operator::{Family, KernelCall};
 use crate::value::qtype::{BYTES, INT64, OPTIONAL_UNIT, TEXT};
 use crate::value::{Fault, QType};
 use std::ops::Range;
@@ -51,8 +51,8 @@ pub fn rows() -> Vec<Family> {
 fn position(
     name: &str,
     meaning: &str,
-    text: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
-    bytes: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
+    text: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
+    bytes: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
 ) -> Family {
     let row = Family::new(name, &["s", "substr", "start", "end"], meaning).cost_of(8);
     [INT64, OPTIONAL_INT64].into_iter().fold(row, |row, start| {
@@ -60,39 +60,39 @@ fn position(
     })
 }
 
-fn length<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn length<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let units = S::read(call, 0).map_or(0, S::units);
     call.set::<i64>(units as i64);
     Ok(())
 }
 
-fn find<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn find<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let found = search::<S>(call, S::find);
     call.set::<Option<i64>>(found);
     Ok(())
 }
 
-fn rfind<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn rfind<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let found = search::<S>(call, S::rfind);
     call.set::<Option<i64>>(found);
     Ok(())
 }
 
-fn search<S: StringType>(call: &Call<'_>, find: fn(&S::Str, &S::Str) -> Option<usize>) -> Option<i64> {
+fn search<S: StringType>(call: &KernelCall<'_>, find: fn(&S::Str, &S::Str) -> Option<usize>) -> Option<i64> {
     let (s, part) = (S::read(call, 0)?, S::read(call, 1)?);
     let range = range::<S>(s, index(call, 2), index(call, 3))?;
     let at = range.start + find(S::slice(s, range), part)?;
     Some(S::units(S::slice(s, 0..at)) as i64)
 }
 
-fn contains<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn contains<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let operands = S::read(call, 0).zip(S::read(call, 1));
     let found = operands.and_then(|(s, part)| S::find(s, part));
     call.set::<Option<()>>(found.map(|_| ()));
     Ok(())
 }
 
-fn count_kernel<S: StringType>(call: &mut Call<'_>) -> Result<(), Fault> {
+fn count_kernel<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let operands = S::read(call, 0).zip(S::read(call, 1));
     call.set::<i64>(operands.map_or(0, |(s, part)| count::<S>(s, part)));
     Ok(())
@@ -112,7 +112,7 @@ fn count<S: StringType>(s: &S::Str, part: &S::Str) -> i64 {
 }
 
 /// A position argument, which is INT64 or OPTIONAL_INT64.
-pub fn index(call: &Call<'_>, argument: usize) -> Option<i64> {
+pub fn index(call: &KernelCall<'_>, argument: usize) -> Option<i64> {
     match call.qtype(argument) {
         QType::Optional(_) => call.get::<Option<i64>>(argument),
         _ => Some(call.get::<i64>(argument)),

@@ -10,7 +10,7 @@
 
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
-use crate::operator::{Call, Family};
+use crate::operator::{Family, KernelCall};
 use crate::value::budget::{Account, Growing, reserve_more};
 use crate::value::qtype::{BYTES, TEXT};
 use crate::value::{Fault, QType, ScalarType};
@@ -58,13 +58,13 @@ pub trait StringType: SlotType {
     type Buffer: Default + Growing;
 
     /// The argument, scalar or optional; `None` if it is missing.
-    fn read<'f>(call: &Call<'f>, index: usize) -> Option<&'f Self::Str>;
+    fn read<'f>(call: &KernelCall<'f>, index: usize) -> Option<&'f Self::Str>;
 
     /// The buffer of the result, emptied, with room for so many bytes; the result counts as present.
     ///
     /// # Errors
     /// Too many bytes would be alive, or the system refuses.
-    fn room<'c>(call: &'c mut Call<'_>, bytes: usize) -> Result<&'c mut Self::Buffer, Fault>;
+    fn room<'c>(call: &'c mut KernelCall<'_>, bytes: usize) -> Result<&'c mut Self::Buffer, Fault>;
 
     /// Appends to a buffer that has room for it.
     fn push(buffer: &mut Self::Buffer, part: &Self::Str);
@@ -109,14 +109,14 @@ impl StringType for Text {
     type Str = str;
     type Buffer = String;
 
-    fn read<'f>(call: &Call<'f>, index: usize) -> Option<&'f str> {
+    fn read<'f>(call: &KernelCall<'f>, index: usize) -> Option<&'f str> {
         match call.qtype(index).is_optional() {
             true => call.get::<Option<Text>>(index),
             false => Some(call.text(index)),
         }
     }
 
-    fn room<'c>(call: &'c mut Call<'_>, bytes: usize) -> Result<&'c mut String, Fault> {
+    fn room<'c>(call: &'c mut KernelCall<'_>, bytes: usize) -> Result<&'c mut String, Fault> {
         call.text_room(bytes)
     }
 
@@ -166,14 +166,14 @@ impl StringType for Bytes {
     type Str = [u8];
     type Buffer = Vec<u8>;
 
-    fn read<'f>(call: &Call<'f>, index: usize) -> Option<&'f [u8]> {
+    fn read<'f>(call: &KernelCall<'f>, index: usize) -> Option<&'f [u8]> {
         match call.qtype(index).is_optional() {
             true => call.get::<Option<Bytes>>(index),
             false => Some(call.get::<Bytes>(index)),
         }
     }
 
-    fn room<'c>(call: &'c mut Call<'_>, bytes: usize) -> Result<&'c mut Vec<u8>, Fault> {
+    fn room<'c>(call: &'c mut KernelCall<'_>, bytes: usize) -> Result<&'c mut Vec<u8>, Fault> {
         call.bytes_room(bytes)
     }
 
@@ -232,8 +232,8 @@ impl StringType for Bytes {
 /// result types from the string type.
 pub fn each_string(
     row: Family,
-    text: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
-    bytes: impl Fn(&mut Call<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
+    text: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
+    bytes: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
     signature: impl Fn(QType) -> (Vec<QType>, QType),
 ) -> Family {
     let row = [TEXT, OPTIONAL_TEXT]

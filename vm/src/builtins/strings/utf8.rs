@@ -2,7 +2,7 @@
 
 use crate::builtins::strings::units::{OPTIONAL_BYTES, OPTIONAL_TEXT, StringType};
 use crate::layout::access::{Bytes, Text};
-use crate::operator::{Call, Family};
+use crate::operator::{Family, KernelCall};
 use crate::value::Fault;
 use crate::value::budget::Account;
 use crate::value::qtype::{BYTES, TEXT};
@@ -33,12 +33,12 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-fn decode_as_told(call: &mut Call<'_>) -> Result<(), Fault> {
+fn decode_as_told(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let errors = call.text(1);
     decode(call, errors)
 }
 
-fn decode(call: &mut Call<'_>, errors: &str) -> Result<(), Fault> {
+fn decode(call: &mut KernelCall<'_>, errors: &str) -> Result<(), Fault> {
     let Some(bytes) = Bytes::read(call, 0) else {
         call.set_missing();
         return Ok(());

@@ -91,7 +91,7 @@ impl Width for f32 {
 
 /// Rows of an operand, or one value for all rows.
 #[derive(Clone, Copy, Debug)]
-pub enum Operand<'a, T> {
+pub enum MathOperand<'a, T> {
     /// A value for each row.
     Rows(&'a [T]),
     /// The same value in every row.
@@ -264,7 +264,7 @@ fn binary_baseline<F: Binary, T: Width>(x: T, y: T) -> T {
 /// `out[i] = f(x[i], y[i])` with the best instructions of this machine.
 ///
 /// Panics if the sizes differ.
-pub fn binary_rows<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
+pub fn binary_rows<F: Binary, T: Width>(x: MathOperand<'_, T>, y: MathOperand<'_, T>, out: &mut [T]) {
     binary_rows_on::<F, T>(Level::best(), x, y, out);
 }
 
@@ -273,13 +273,13 @@ pub fn binary_rows<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, ou
 /// Panics if the sizes differ or the machine does not have the level.
 pub fn binary_rows_on<F: Binary, T: Width>(
     level: Level,
-    x: Operand<'_, T>,
-    y: Operand<'_, T>,
+    x: MathOperand<'_, T>,
+    y: MathOperand<'_, T>,
     out: &mut [T],
 ) {
     assert!(level <= Level::best(), "{level:?} on a machine without it");
     for operand in [x, y] {
-        if let Operand::Rows(rows) = operand {
+        if let MathOperand::Rows(rows) = operand {
             assert_eq!(rows.len(), out.len(), "as many results as rows");
         }
     }
@@ -354,14 +354,14 @@ impl<F: Binary, T: Width> Point<T> for Called<F> {
 }
 
 #[inline(always)]
-fn binary_pass<P: Point<T>, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
+fn binary_pass<P: Point<T>, T: Width>(x: MathOperand<'_, T>, y: MathOperand<'_, T>, out: &mut [T]) {
     match (x, y) {
-        (Operand::Rows(x), Operand::Rows(y)) => {
+        (MathOperand::Rows(x), MathOperand::Rows(y)) => {
             points::<P, T>(x.iter().copied().zip(y.iter().copied()), out);
         }
-        (Operand::Rows(x), Operand::One(y)) => points::<P, T>(x.iter().map(|x| (*x, y)), out),
-        (Operand::One(x), Operand::Rows(y)) => points::<P, T>(y.iter().map(|y| (x, *y)), out),
-        (Operand::One(x), Operand::One(y)) => {
+        (MathOperand::Rows(x), MathOperand::One(y)) => points::<P, T>(x.iter().map(|x| (*x, y)), out),
+        (MathOperand::One(x), MathOperand::Rows(y)) => points::<P, T>(y.iter().map(|y| (x, *y)), out),
+        (MathOperand::One(x), MathOperand::One(y)) => {
             let mut value = [T::default()];
             points::<P, T>(std::iter::once((x, y)), &mut value);
             out.fill(value[0]);
@@ -386,13 +386,13 @@ fn points<P: Point<T>, T: Width>(points: impl Iterator<Item = (T, T)> + Clone, o
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn binary_avx2<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
+fn binary_avx2<F: Binary, T: Width>(x: MathOperand<'_, T>, y: MathOperand<'_, T>, out: &mut [T]) {
     binary_pass::<Inlined<F>, T>(x, y, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-fn binary_avx512<F: Binary, T: Width>(x: Operand<'_, T>, y: Operand<'_, T>, out: &mut [T]) {
+fn binary_avx512<F: Binary, T: Width>(x: MathOperand<'_, T>, y: MathOperand<'_, T>, out: &mut [T]) {
     binary_pass::<Inlined<F>, T>(x, y, out);
 }
 

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::vector::level::Level;
-use crate::vector::math::dispatch::{Binary, Operand, Unary};
+use crate::vector::math::dispatch::{Binary, MathOperand, Unary};
 use crate::vector::math::dispatch::{binary, binary_rows, binary_rows_on, fused};
 use crate::vector::math::dispatch::{unary, unary_rows, unary_rows_on};
 use crate::vector::math::{
@@ -41,9 +41,9 @@ pub struct BinaryFunction<T> {
     /// The value at two numbers.
     pub one: fn(T, T) -> T,
     /// The values of rows, with the best instructions of the machine; panics if sizes differ.
-    pub rows: fn(Operand<'_, T>, Operand<'_, T>, &mut [T]),
+    pub rows: fn(MathOperand<'_, T>, MathOperand<'_, T>, &mut [T]),
     /// The values of rows with given instructions; panics if the machine has not got them.
-    pub rows_on: fn(Level, Operand<'_, T>, Operand<'_, T>, &mut [T]),
+    pub rows_on: fn(Level, MathOperand<'_, T>, MathOperand<'_, T>, &mut [T]),
 }
 
 /// Functions of one width: plain functions, so that their code is made once, in this crate.
@@ -70,7 +70,7 @@ macro_rules! functions_of {
             }
 
             #[doc = concat!("`out[i] = ", stringify!($name2), "(x[i], y[i])`; panics if the sizes differ.")]
-            pub fn $into2(x: Operand<'_, $float>, y: Operand<'_, $float>, out: &mut [$float]) {
+            pub fn $into2(x: MathOperand<'_, $float>, y: MathOperand<'_, $float>, out: &mut [$float]) {
                 binary_rows::<$module2::$lane2, $float>(x, y, out);
             }
         )*
@@ -110,7 +110,7 @@ macro_rules! plane_functions_of {
             }
 
             #[doc = concat!("`out[i] = ", stringify!($name), "(x[i], y[i])`; panics if the sizes differ.")]
-            pub fn $into(x: Operand<'_, $float>, y: Operand<'_, $float>, out: &mut [$float]) {
+            pub fn $into(x: MathOperand<'_, $float>, y: MathOperand<'_, $float>, out: &mut [$float]) {
                 binary_rows::<$module::$lane, $float>(x, y, out);
             }
         )*
@@ -271,7 +271,7 @@ pub trait BinaryVisitor {
 /// Functions of FLOAT64.
 pub mod double {
     use super::{
-        BinaryFunction, BinaryKind, Operand, UnaryFunction, UnaryKind, area, binary, binary_rows,
+        BinaryFunction, BinaryKind, MathOperand, UnaryFunction, UnaryKind, area, binary, binary_rows,
         binary_rows_on, error, exponential, faddeeva, fused, gamma, hyperbolic, inverse, logarithm, power,
         root, trigonometry, unary, unary_rows, unary_rows_on,
     };
@@ -288,7 +288,7 @@ pub mod double {
 /// Functions of FLOAT32: those of FLOAT64, rounded once more.
 pub mod single {
     use super::{
-        BinaryFunction, BinaryKind, Operand, UnaryFunction, UnaryKind, area, binary, binary_rows,
+        BinaryFunction, BinaryKind, MathOperand, UnaryFunction, UnaryKind, area, binary, binary_rows,
         binary_rows_on, error, exponential, fused, gamma, hyperbolic, inverse, logarithm, power, root,
         trigonometry, unary, unary_rows, unary_rows_on,
     };

@@ -18,7 +18,7 @@ mod reduction;
 mod root;
 mod trigonometry;
 
-pub use dispatch::Operand;
+pub use dispatch::MathOperand;
 pub use functions::{BinaryFunction, BinaryKind, UnaryFunction, UnaryKind, double, single};
 
 /// The functions as types, for loops that are compiled per function and instruction set: see
