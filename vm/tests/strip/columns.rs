@@ -352,7 +352,7 @@ pub fn check_all(list: &List, inputs: &Inputs, ranges: &[(usize, usize)], guard:
     for (level, options) in ways() {
         let what = format!("{what}, {} {options:?} {guard:?}", level.name());
         let code = compile(list, level, options).unwrap_or_else(|error| panic!("{what}: {error}"));
-        decoded::check(&code, &what);
+        decoded::check(list, &code, &what);
         for (first, end) in ranges {
             check(list, &code, inputs, *first, *end, guard, &what);
         }

@@ -471,7 +471,7 @@ fn streams() {
         for unroll in [None, Some(1)] {
             let options = Options { unroll, is_streaming: true, ..Options::default() };
             let code = compile(&list, *level, options).expect("the list can be compiled");
-            decoded::check(&code, "streams");
+            decoded::check(&list, &code, "streams");
             for rows in [1, 8, 100, 300] {
                 let inputs = random::inputs(&mut Rng::with_seed(rows as u64), &list, &columns, rows);
                 for first in [0, rows / 64 * 64] {

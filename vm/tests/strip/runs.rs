@@ -34,7 +34,7 @@ fn columns_move_between_runs() {
     for (level, options) in ways() {
         let what = format!("{} {options:?}", level.name());
         let code = compile(&list, level, options).unwrap_or_else(|error| panic!("{what}: {error}"));
-        decoded::check(&code, &what);
+        decoded::check(&list, &code, &what);
         let strip = load(std::slice::from_ref(&code)).expect("executable memory").remove(0);
         for rows in [0, 1, 7, 8, 33, WIDTH] {
             for runs in [0, 1, 2, LINES] {
