@@ -28,13 +28,17 @@ use crate::vector::Level;
 pub struct Column {
     /// The first cell.
     pub data: *const u8,
-    /// Bytes from one row to the next: the size of a cell, or 0 for one value.
+    /// Bytes from one row to the next: the size of a cell, or 0 for one value; the largest
+    /// number where positions choose the cells.
     pub step: usize,
-    /// Words of presence; null if all rows are alike.
+    /// Words of presence; null if all rows are alike. Positions of 32 bits of cells that are taken.
     pub presence: *const u64,
     /// The word of presence where all rows are alike.
     pub all: u64,
 }
+
+/// The step of cells that positions choose.
+const TAKEN: usize = usize::MAX;
 
 impl Column {
     /// A missing value for every row.
@@ -67,12 +71,12 @@ impl Column {
 
     /// Cells that positions choose, one for each row.
     pub(crate) fn of_taken(positions: *const u32) -> Column {
-        Column { data: std::ptr::null(), step: 0, presence: positions.cast(), all: u64::MAX }
+        Column { data: std::ptr::null(), step: TAKEN, presence: positions.cast(), all: u64::MAX }
     }
 
-    /// True if positions choose the cells; they stand where words of presence do, which one value for all rows has not.
+    /// True if positions choose the cells; they stand where words of presence do.
     pub(crate) fn is_taken(&self) -> bool {
-        self.step == 0 && !self.presence.is_null()
+        self.step == TAKEN
     }
 
     /// One value for all rows.
@@ -297,5 +301,19 @@ pub(super) fn clear_missing(bytes: &mut [u8], words: &[u64], size: usize, rows: 
     let is_missing = |row: &usize| words[row / ROWS_OF_A_WORD] >> (row % ROWS_OF_A_WORD) & 1 == 0;
     for row in (0..rows).filter(is_missing) {
         bytes[row * size..][..size].fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mask has presence and no cells: it is neither one value nor taken.
+    #[test]
+    fn masks_are_not_taken() {
+        let words = [0b101u64];
+        let mask = Column { data: std::ptr::null(), step: 0, presence: words.as_ptr(), all: u64::MAX };
+        assert!(!mask.is_taken() && !Column::MISSING.is_taken());
+        assert!(Column::of_taken([3u32].as_ptr()).is_taken());
     }
 }

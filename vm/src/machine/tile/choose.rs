@@ -215,7 +215,8 @@ impl Region {
             if !has_presence && column.all == 0 {
                 return None;
             }
-            signature = signature << 2 | u64::from(has_presence) << 1 | u64::from(column.step == 0);
+            let has_no_rows = column.step == 0 || column.is_taken();
+            signature = signature << 2 | u64::from(has_presence) << 1 | u64::from(has_no_rows);
         }
         Some(signature)
     }
