@@ -17,7 +17,6 @@ use crate::jit::primitives;
 use crate::jit::recipes::{self, Recording};
 use crate::jit::variables::Leaf;
 use crate::machine::parts::Step;
-use crate::operator::Kernel;
 use crate::program::{Instruction, ValueId};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
@@ -94,9 +93,9 @@ fn cycles(e: &Emitter<'_, '_>, ip: usize) -> Option<u64> {
     match e.parts.steps[ip] {
         Step::InPlace => Some(0),
         Step::Alone(_) if is_shift(e, ip) => Some(1),
-        Step::Alone(_) => {
-            recording(e, ip).filter(Recording::has_no_floats).map(|recording| recording.latency())
-        }
+        Step::Alone(_) => recipes::of_instruction(e, ip)
+            .filter(Recording::has_no_floats)
+            .map(|recording| recording.latency()),
         _ => None,
     }
 }
@@ -107,14 +106,6 @@ fn is_shift(e: &Emitter<'_, '_>, ip: usize) -> bool {
     let Instruction::Operator { operator, .. } = body.instructions()[ip] else { return false };
     let overload = &body.operators()[operator as usize];
     primitives::is_wrapping_shift(overload)
-}
-
-fn recording(e: &Emitter<'_, '_>, ip: usize) -> Option<Recording> {
-    let body = &e.routine.body;
-    let Instruction::Operator { operator, operands, .. } = body.instructions()[ip] else { return None };
-    let overload = &body.operators()[operator as usize];
-    let has_recipe = matches!(overload.kernel(), Kernel::Scalar(_)) && overload.primitive().is_none();
-    has_recipe.then(|| recipes::record(e, overload, body.list(operands))).flatten()
 }
 
 /// Computes both sides and goes to the block where they meet; afterwards the branch itself is to be made, for the end of
@@ -151,7 +142,7 @@ fn compute(e: &mut Emitter<'_, '_>, ip: usize) {
     let body = &e.routine.body;
     let instruction = &body.instructions()[ip];
     let (operands, results) = (body.reads(instruction), body.writes(instruction));
-    match (recording(e, ip), instruction) {
+    match (recipes::of_instruction(e, ip), instruction) {
         (Some(recording), _) => recipes::emit(e, &recording, operands, results[0]),
         (None, Instruction::Operator { operator, .. }) if is_shift(e, ip) => {
             let overload = &body.operators()[*operator as usize];

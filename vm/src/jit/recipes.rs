@@ -4,9 +4,9 @@
 //! list become instructions. A truth is a byte of 0 or 1.
 
 use crate::jit::emitter::Emitter;
-use crate::operator::Overload;
 use crate::operator::recipe::Recorded;
-use crate::program::ValueId;
+use crate::operator::{Kernel, Overload};
+use crate::program::{Instruction, ValueId};
 use crate::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Term, UnaryOp};
 use crate::value::{QType, ScalarType, ScalarValue};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -29,6 +29,15 @@ impl Recording {
     pub(super) fn has_no_floats(&self) -> bool {
         self.list.terms().all(|(_, _, lane)| !lane.is_float())
     }
+}
+
+/// The recipe of the operator of an instruction, which refuses no operands; none of other instructions.
+pub(super) fn of_instruction(e: &Emitter<'_, '_>, ip: usize) -> Option<Recording> {
+    let body = &e.routine.body;
+    let Instruction::Operator { operator, operands, .. } = body.instructions()[ip] else { return None };
+    let overload = &body.operators()[operator as usize];
+    let has_recipe = matches!(overload.kernel(), Kernel::Scalar(_)) && overload.primitive().is_none();
+    has_recipe.then(|| record(e, overload, body.list(operands))).flatten()
 }
 
 /// The recipe of an operator on operands; none if it has none, or the processor lacks an instruction.

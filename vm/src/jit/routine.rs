@@ -189,17 +189,9 @@ impl<'r> Translator<'r, '_> {
     }
 
     fn without_effects(&self, ip: usize) -> Option<Recording> {
-        let body = &self.e.routine.body;
-        let (Step::Alone(_), Instruction::Operator { operator, .. }) =
-            (&self.e.parts.steps[ip], &body.instructions()[ip])
-        else {
-            return None;
-        };
-        let overload = &body.operators()[*operator as usize];
-        let (operands, results) = self.values(ip);
-        let has_recipe = matches!(overload.kernel(), Kernel::Scalar(_)) && overload.primitive().is_none();
-        let can_move = has_recipe && self.e.is_defined_once(results[0]);
-        can_move.then(|| recipes::record(&self.e, overload, operands)).flatten()
+        let can_move = matches!(self.e.parts.steps[ip], Step::Alone(_))
+            && self.values(ip).1.first().is_some_and(|result| self.e.is_defined_once(*result));
+        can_move.then(|| recipes::of_instruction(&self.e, ip)).flatten()
     }
 
     /// A stretch, for its order.
