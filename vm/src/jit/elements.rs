@@ -16,6 +16,7 @@
 //! 1. A slot with a handle has always one of its type, so that its place can be looked at anywhere.
 //! 2. Only cells that have the slot as an operand or a result change what it holds; whoever runs one loads the place again.
 
+use crate::jit::counted::Inside;
 use crate::jit::emitter::{Emitter, Instructed};
 use crate::jit::places::{Access, Place};
 use crate::layout::element_place::{Axis, ElementPlace};
@@ -49,6 +50,10 @@ impl Emitter<'_, '_> {
         if let Some(loaded) = self.places.of.get(&slot).cloned() {
             let place = self.located(slot, loaded.key);
             self.load_written(place, &loaded);
+            if let Some(moved) = self.moved {
+                let yes = self.b.ins().iconst(types::I8, 1);
+                self.b.def_var(moved, yes);
+            }
         }
     }
 
@@ -122,6 +127,58 @@ pub(super) fn emit(
     true
 }
 
+/// Reads or writes an element that is inside, in a turn that began with a value of the counter.
+pub(super) fn emit_inside(
+    e: &mut Emitter<'_, '_>,
+    instructed: Instructed<'_>,
+    inside: &Inside,
+    counter: Value,
+) {
+    let (at, offset) = inside_at(e, inside, counter);
+    match inside.access {
+        Access::Read => {
+            let value = read(e, inside.element, at, offset);
+            let result = instructed.results[0];
+            let leaf = e.leaves(result)[0];
+            e.define(result, leaf, value);
+        }
+        Access::Write => {
+            let value = e.scalar(instructed.operands[1]);
+            write(e, inside.element, value, at, offset);
+        }
+    }
+}
+
+/// The address of an element that is inside, without a constant distance.
+fn inside_at(e: &mut Emitter<'_, '_>, inside: &Inside, counter: Value) -> (Value, i32) {
+    let place = e.places.of[&e.routine.slot(inside.array).offset()].clone();
+    let (mut at, mut moving, mut offset) = (e.b.use_var(place.first), Vec::new(), 0);
+    for (axis, index) in inside.indices.iter().enumerate() {
+        let is_in_one_piece = axis + 1 == inside.indices.len() && inside.is_in_one_piece();
+        let mut fixed = index.clone();
+        let distance = if is_in_one_piece {
+            let size = i64::from(inside.element.size());
+            // What fits an instruction is added there.
+            if let Ok(constant) = i32::try_from(index.constant.saturating_mul(size)) {
+                (fixed.constant, offset) = (0, constant);
+            }
+            moving.push(e.b.ins().imul_imm_s(counter, index.scale * size));
+            let fixed = e.fixed_part(&fixed);
+            e.b.ins().imul_imm_s(fixed, size)
+        } else {
+            let stride = e.b.use_var(place.strides[axis]);
+            if index.scale != 0 {
+                let scaled = e.b.ins().imul_imm_s(counter, index.scale);
+                moving.push(e.b.ins().imul(scaled, stride));
+            }
+            let fixed = e.fixed_part(&fixed);
+            e.b.ins().imul(fixed, stride)
+        };
+        at = e.b.ins().iadd(at, distance);
+    }
+    (moving.into_iter().fold(at, |at, distance| e.b.ins().iadd(at, distance)), offset)
+}
+
 fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>, varies: &[bool]) {
     let [array, indices @ ..] = instructed.operands else { unreachable!("an array and indices") };
     let varies = &varies[1..];
@@ -144,7 +201,7 @@ fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>,
             e.enter(next);
             e.unless(&[is_refused], instructed, |_| Some(loaded));
         }
-        _ => e.unless(&refused, instructed, |e| Some(read(e, element, at))),
+        _ => e.unless(&refused, instructed, |e| Some(read(e, element, at, 0))),
     }
 }
 
@@ -156,14 +213,18 @@ fn set(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>,
     let (checks, at) = element_at(e, *array, indices, &varies[2..], Access::Write);
     let refused = outside(e, checks);
     e.unless(&refused, instructed, |e| {
-        match element {
-            ScalarType::Int8 | ScalarType::Uint8 => e.b.ins().istore8(anywhere(), value, at, 0),
-            ScalarType::Int16 | ScalarType::Uint16 => e.b.ins().istore16(anywhere(), value, at, 0),
-            ScalarType::Uint32 => e.b.ins().istore32(anywhere(), value, at, 0),
-            _ => e.b.ins().store(anywhere(), value, at, 0),
-        };
+        write(e, element, value, at, 0);
         None
     });
+}
+
+fn write(e: &mut Emitter<'_, '_>, element: ScalarType, value: Value, at: Value, offset: i32) {
+    match element {
+        ScalarType::Int8 | ScalarType::Uint8 => e.b.ins().istore8(anywhere(), value, at, offset),
+        ScalarType::Int16 | ScalarType::Uint16 => e.b.ins().istore16(anywhere(), value, at, offset),
+        ScalarType::Uint32 => e.b.ins().istore32(anywhere(), value, at, offset),
+        _ => e.b.ins().store(anywhere(), value, at, offset),
+    };
 }
 
 fn length(e: &mut Emitter<'_, '_>, instructed: Instructed<'_>) {
@@ -240,23 +301,23 @@ fn outside(e: &mut Emitter<'_, '_>, checks: Vec<Check>) -> Vec<Value> {
 }
 
 /// The value of an element that stands anywhere.
-fn read(e: &mut Emitter<'_, '_>, element: ScalarType, at: Value) -> Value {
+fn read(e: &mut Emitter<'_, '_>, element: ScalarType, at: Value, offset: i32) -> Value {
     let ty = match element {
         ScalarType::Boolean => {
-            let byte = e.b.ins().load(types::I8, anywhere(), at, 0);
+            let byte = e.b.ins().load(types::I8, anywhere(), at, offset);
             return e.b.ins().icmp_imm_u(IntCC::NotEqual, byte, 0);
         }
-        ScalarType::Int8 => return e.b.ins().sload8(types::I64, anywhere(), at, 0),
-        ScalarType::Uint8 => return e.b.ins().uload8(types::I64, anywhere(), at, 0),
-        ScalarType::Int16 => return e.b.ins().sload16(types::I64, anywhere(), at, 0),
-        ScalarType::Uint16 => return e.b.ins().uload16(types::I64, anywhere(), at, 0),
-        ScalarType::Uint32 => return e.b.ins().uload32(anywhere(), at, 0),
+        ScalarType::Int8 => return e.b.ins().sload8(types::I64, anywhere(), at, offset),
+        ScalarType::Uint8 => return e.b.ins().uload8(types::I64, anywhere(), at, offset),
+        ScalarType::Int16 => return e.b.ins().sload16(types::I64, anywhere(), at, offset),
+        ScalarType::Uint16 => return e.b.ins().uload16(types::I64, anywhere(), at, offset),
+        ScalarType::Uint32 => return e.b.ins().uload32(anywhere(), at, offset),
         ScalarType::Int32 => types::I32,
         ScalarType::Float32 => types::F32,
         ScalarType::Float64 => types::F64,
         _ => types::I64,
     };
-    e.b.ins().load(ty, anywhere(), at, 0)
+    e.b.ins().load(ty, anywhere(), at, offset)
 }
 
 /// Memory of the machine: there, and aligned.

@@ -61,7 +61,7 @@ pub(super) struct Emitter<'r, 'f> {
     /// Leaves of values with one definition, made before every use on all paths, as the slot checker saw, and in the list.
     defined: HashMap<Key, Value>,
     /// The other owners: their leaves are variables, which take more work.
-    redefined: HashSet<ValueId>,
+    pub(super) redefined: HashSet<ValueId>,
     variables: HashMap<Key, Variable>,
     pub(super) clean: HashSet<Key>,
     /// The registers of the run, and the frame.
@@ -71,6 +71,8 @@ pub(super) struct Emitter<'r, 'f> {
     pub(super) fuel: Option<Variable>,
     /// Where elements stand, of arrays whose elements the routine reads or writes.
     pub(super) places: Places,
+    /// Is set where an array may stand elsewhere now, in a loop that wants to know.
+    pub(super) moved: Option<Variable>,
     of_cells: SigRef,
     pub(super) rare: Preserving<FuncRef>,
     /// Returns that the run has stopped; before that, the fuel is put down.
@@ -126,6 +128,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
             frame,
             fuel,
             places: Places::default(),
+            moved: None,
             of_cells,
             rare,
             stopped,
@@ -342,6 +345,11 @@ impl<'r, 'f> Emitter<'r, 'f> {
 
     /// Charges fuel behind the instruction `at`, and goes to a block, with which the run goes on at the instruction `next`.
     pub(super) fn go(&mut self, at: usize, next: usize, block: Block) {
+        self.go_or(at, next, block, block);
+    }
+
+    /// The same; goes to another block where a slice of fuel has ended.
+    pub(super) fn go_or(&mut self, at: usize, next: usize, block: Block, paused: Block) {
         let (fuel, charged) = (self.fuel, self.parts.fuel[next]);
         let Some(fuel) = fuel.filter(|_| charged > 0) else {
             self.b.ins().jump(block, &[]);
@@ -355,7 +363,34 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.b.ins().brif(is_over, over, &[], block, &[]);
         self.enter(over);
         self.pause(at, next);
+        self.b.ins().jump(paused, &[]);
+    }
+
+    /// The same with fuel that is there.
+    pub(super) fn go_paid(&mut self, next: usize, block: Block) {
+        self.charge(next);
         self.b.ins().jump(block, &[]);
+    }
+
+    /// The same if a condition holds; else goes on in a block that nothing else leads to. What is computed on the way there is computed before the condition is
+    /// looked at, so that there is one jump.
+    pub(super) fn go_paid_if(&mut self, condition: Value, next: usize, block: Block, or: Block) {
+        let before = self.fuel.map(|fuel| (fuel, self.b.use_var(fuel)));
+        self.charge(next);
+        self.b.ins().brif(condition, block, &[], or, &[]);
+        self.enter(or);
+        if let Some((fuel, before)) = before {
+            self.b.def_var(fuel, before);
+        }
+    }
+
+    fn charge(&mut self, next: usize) {
+        let charged = self.parts.fuel[next];
+        if let Some(fuel) = self.fuel.filter(|_| charged > 0) {
+            let left = self.b.use_var(fuel);
+            let left = self.b.ins().iadd_imm_s(left, -i64::from(charged));
+            self.b.def_var(fuel, left);
+        }
     }
 
     /// Looks whether a run that is watched has to stop, before an instruction.

@@ -22,11 +22,27 @@ impl Written {
         Written { by }
     }
 
+    /// The instruction that writes the value of an owner, if it is the only one in the routine.
+    pub(super) fn only(&self, owner: ValueId) -> Option<usize> {
+        match self.by.get(&owner)?[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Those of these instructions that write the value of an owner.
+    pub(super) fn within_loop<'w>(
+        &'w self,
+        owner: ValueId,
+        instructions: &'w RangeInclusive<usize>,
+    ) -> impl Iterator<Item = usize> + 'w {
+        let written = self.by.get(&owner).map_or(&[][..], Vec::as_slice);
+        let first = written.partition_point(|ip| ip < instructions.start());
+        written[first..].iter().copied().take_while(|ip| ip <= instructions.end())
+    }
+
     /// True if one of these instructions writes the value of an owner.
     pub(super) fn within(&self, owner: ValueId, instructions: &RangeInclusive<usize>) -> bool {
-        self.by.get(&owner).is_some_and(|written| {
-            let first = written.partition_point(|ip| ip < instructions.start());
-            written.get(first).is_some_and(|ip| ip <= instructions.end())
-        })
+        self.within_loop(owner, instructions).next().is_some()
     }
 }

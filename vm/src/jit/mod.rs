@@ -25,8 +25,10 @@
 //! programs that run often.
 
 mod abilities;
+mod affine;
 mod choosing;
 mod compiled;
+mod counted;
 mod elements;
 mod emitter;
 mod error;
@@ -42,6 +44,7 @@ mod refusing;
 mod routine;
 mod sealing;
 mod variables;
+mod versions;
 
 pub use compiled::compile;
 pub use error::{Interpreted, NotCompiled};

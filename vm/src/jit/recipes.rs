@@ -3,7 +3,7 @@
 //! The [recipe](crate::operator::recipe) of an operator is recorded on terms for its operands, and the operations of the
 //! list become instructions. A truth is a byte of 0 or 1.
 
-use crate::jit::emitter::Emitter;
+use crate::jit::emitter::{Emitter, Instructed};
 use crate::operator::recipe::Recorded;
 use crate::operator::{Kernel, Overload};
 use crate::program::{Instruction, ValueId};
@@ -17,12 +17,47 @@ pub(super) struct Recording {
     list: List,
     recorded: Recorded,
     is_optional: bool,
+    /// Where it does not hold, of an operator that is not for all operands or has another way for some.
+    rare: Option<Term>,
+}
+
+/// Operations of a recipe that has rare operands, at most: what is longer stays a call.
+const LONGEST: usize = 120;
+
+/// A single operation on two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plain {
+    Binary(BinaryOp),
+    Compare(Comparison),
 }
 
 impl Recording {
+    /// Number of operations.
+    pub(super) fn len(&self) -> usize {
+        self.list.terms().len()
+    }
+
     /// Cycles until the result is there, about.
     pub(super) fn latency(&self) -> u64 {
         self.list.terms().map(|(_, op, lane)| latency(op, lane)).sum()
+    }
+
+    /// The operation, if it is a single one on both operands in their order.
+    pub(super) fn plain(&self, e: &Emitter<'_, '_>, operands: &[ValueId]) -> Option<Plain> {
+        let is_operand = |term: Term, number: u16| match self.list.op(term) {
+            Op::Column(column) => column == number,
+            Op::Literal(bits) => match e.literal(operands[usize::from(number)]) {
+                Some(ScalarValue::Int64(x)) => *x as u64 == bits,
+                _ => false,
+            },
+            _ => false,
+        };
+        let (plain, x, y) = match self.list.op(self.recorded.cells.or(self.recorded.present)?) {
+            Op::Binary(op, x, y) => (Plain::Binary(op), x, y),
+            Op::Compare(comparison, x, y) => (Plain::Compare(comparison), x, y),
+            _ => return None,
+        };
+        (operands.len() == 2 && is_operand(x, 0) && is_operand(y, 1)).then_some(plain)
     }
 
     /// True if it computes with integers and truths only.
@@ -42,23 +77,74 @@ pub(super) fn of_instruction(e: &Emitter<'_, '_>, ip: usize) -> Option<Recording
 
 /// The recipe of an operator on operands; none if it has none, or the processor lacks an instruction.
 pub(super) fn record(e: &Emitter<'_, '_>, overload: &Overload, operands: &[ValueId]) -> Option<Recording> {
+    let (mut list, operands) = recorded_operands(e, overload, operands)?;
+    let recorded = overload.record(&mut list, &operands)?;
+    recording(e, overload, list, recorded, None)
+}
+
+/// The same of a recipe that does not hold for rare operands, which the cell takes.
+pub(super) fn record_usual(
+    e: &Emitter<'_, '_>,
+    overload: &Overload,
+    operands: &[ValueId],
+) -> Option<Recording> {
+    let (mut list, operands) = recorded_operands(e, overload, operands)?;
+    let (recorded, rare) = match overload.record_usual(&mut list, &operands) {
+        Some((recorded, rare)) => (recorded, Some(rare)),
+        None => overload.record_function(&mut list, &operands)?,
+    };
+    let is_plain = recorded.cells.is_some() && !is_optional(overload.result())?;
+    let fits = is_plain && list.terms().len() <= LONGEST;
+    fits.then(|| recording(e, overload, list, recorded, rare)).flatten()
+}
+
+fn recorded_operands(
+    e: &Emitter<'_, '_>,
+    overload: &Overload,
+    operands: &[ValueId],
+) -> Option<(List, Vec<Recorded>)> {
     let mut list = List::new();
     let operands = operands.iter().zip(overload.args());
     let operands: Option<Vec<Recorded>> = operands
         .zip(0..)
         .map(|((value, qtype), number)| operand(e, &mut list, *value, qtype, number))
         .collect();
-    let recorded = overload.record(&mut list, &operands?)?;
+    Some((list, operands?))
+}
+
+fn recording(
+    e: &Emitter<'_, '_>,
+    overload: &Overload,
+    list: List,
+    recorded: Recorded,
+    rare: Option<Term>,
+) -> Option<Recording> {
     let (result, is_optional) = (scalar(overload.result())?, is_optional(overload.result())?);
     let has_cells = recorded.cells.map(|cells| list.lane(cells)) == lane(result);
     let is_known = list.terms().all(|(_, op, _)| can(e, op));
     let fits = has_cells && is_known && (recorded.present.is_none() || is_optional);
-    fits.then_some(Recording { list, recorded, is_optional })
+    fits.then_some(Recording { list, recorded, is_optional, rare })
+}
+
+/// Computes what has been recorded of usual operands, and has the cell do it for rare ones.
+pub(super) fn emit_usual(e: &mut Emitter<'_, '_>, recording: &Recording, instructed: Instructed<'_>) {
+    let mut lowered = Lowered { e, list: &recording.list, values: Vec::new() };
+    lowered.all(instructed.operands);
+    let values = lowered.values;
+    let of = |term: Term| values[term.index()];
+    let cells = of(recording.recorded.cells.expect("a usual value has cells"));
+    match recording.rare {
+        Some(rare) => e.unless(&[of(rare)], instructed, |_| Some(cells)),
+        None => {
+            let leaf = e.leaves(instructed.results[0])[0];
+            e.define(instructed.results[0], leaf, cells);
+        }
+    }
 }
 
 /// Computes what has been recorded.
 pub(super) fn emit(e: &mut Emitter<'_, '_>, recording: &Recording, operands: &[ValueId], result: ValueId) {
-    let Recording { list, recorded, is_optional } = recording;
+    let Recording { list, recorded, is_optional, .. } = recording;
     let mut lowered = Lowered { e, list, values: Vec::new() };
     lowered.all(operands);
     let values = lowered.values;

@@ -6,7 +6,9 @@
 //! end        store results, put down fuel, return
 //! ```
 
+use crate::jit::affine::Sum;
 use crate::jit::choosing;
+use crate::jit::counted::{CountedLoop, counted_loops, read_outside};
 use crate::jit::elements;
 use crate::jit::emitter::{Emitter, Instructed};
 use crate::jit::error::NotCompiled;
@@ -21,10 +23,16 @@ use crate::machine::parts::{RoutineParts, Step};
 use crate::operator::cell::YIELD_INTERVAL;
 use crate::operator::{Kernel, Overload};
 use crate::program::{Instruction, Routine, ValueId};
-use cranelift_codegen::ir::{Block, FuncRef, Function, InstBuilder, SourceLoc};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, FuncRef, Function, InstBuilder, SourceLoc, Value, types};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use hashbrown::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Operations of usual values in a routine, at most: they take a hundredth of a second to compile.
+const MOST_IN_PLACE: usize = 4_096;
 
 /// Makes the code of a routine; gives false if every instruction would be done by its cell.
 ///
@@ -41,10 +49,13 @@ pub(super) fn translate(
 ) -> Result<bool, NotCompiled> {
     check_views(number, routine)?;
     let has_jumps = parts.steps.contains(&Step::Jump);
-    let emitter =
+    let mut emitter =
         Emitter::new(FunctionBuilder::new(function, frontend), isa, routine, parts, has_jumps, rare);
     let reads = reads(&emitter);
     let written = Written::of(routine, &emitter.owners);
+    let counted = counted_loops(&emitter, &written);
+    let of_both = read_outside(&emitter, &counted);
+    emitter.redefined.extend(of_both);
     let mut translator = Translator {
         e: emitter,
         blocks: Vec::new(),
@@ -53,9 +64,13 @@ pub(super) fn translate(
         since_look: 0,
         reads,
         written,
+        counted,
+        choices: HashMap::new(),
+        in_place: 0,
+        unchecked: None,
     };
     translator.make_blocks();
-    translator.instructions();
+    translator.instructions(0..parts.steps.len());
     translator.end();
     let gains = translator.gains;
     translator.e.finish(isa);
@@ -102,6 +117,20 @@ struct Translator<'r, 'f> {
     /// By value that has leaves of its own: how often it is read.
     reads: Vec<u32>,
     written: Written,
+    /// By the jump that leads there: loops of which two [versions](crate::jit::versions) are made.
+    counted: HashMap<usize, Rc<CountedLoop>>,
+    /// By begin of such a loop that goes on: where it is chosen between them.
+    choices: HashMap<usize, Block>,
+    /// Operations of usual values so far.
+    in_place: usize,
+    /// The loop whose turns are made without checks.
+    unchecked: Option<Unchecked>,
+}
+
+struct Unchecked {
+    counted: Rc<CountedLoop>,
+    /// The counter where the turn begins.
+    counter: Value,
 }
 
 impl<'r> Translator<'r, '_> {
@@ -122,9 +151,9 @@ impl<'r> Translator<'r, '_> {
     }
 
     /// All instructions, in their order but for stretches of operations without effects.
-    fn instructions(&mut self) {
-        let mut ip = 0;
-        while ip < self.e.parts.steps.len() {
+    fn instructions(&mut self, all: Range<usize>) {
+        let mut ip = all.start;
+        while ip < all.end {
             self.e.b.set_srcloc(SourceLoc::new(ip as u32));
             if let Some(block) = self.blocks[ip] {
                 self.enter(ip, block);
@@ -133,7 +162,7 @@ impl<'r> Translator<'r, '_> {
                 ip += 1;
                 continue;
             }
-            let stretch = self.stretch(ip);
+            let stretch = self.stretch(ip..all.end);
             if stretch.is_empty() {
                 self.instruction(ip);
                 ip += 1;
@@ -172,7 +201,7 @@ impl<'r> Translator<'r, '_> {
             Step::Alone(cell) => match *instruction {
                 Instruction::Operator { operator, .. } => {
                     let overload = &routine.body.operators()[operator as usize];
-                    self.operator(overload, Instructed { cell: *cell, operands: reads, results: writes });
+                    self.operator(ip, overload, Instructed { cell: *cell, operands: reads, results: writes });
                 }
                 _ => self.e.trap(*cell),
             },
@@ -181,11 +210,12 @@ impl<'r> Translator<'r, '_> {
 
     /// What the operators from an instruction on compute, as far as they have no effects and each result is the only value
     /// that its owner ever has.
-    fn stretch(&self, first: usize) -> Vec<Recording> {
+    fn stretch(&self, instructions: Range<usize>) -> Vec<Recording> {
+        let first = instructions.start;
         let of = |ip: usize| {
             (ip == first || self.blocks[ip].is_none()).then(|| self.without_effects(ip)).flatten()
         };
-        (first..self.e.parts.steps.len()).map_while(of).collect()
+        instructions.map_while(of).collect()
     }
 
     fn without_effects(&self, ip: usize) -> Option<Recording> {
@@ -258,41 +288,146 @@ impl<'r> Translator<'r, '_> {
 
     fn jump(&mut self, ip: usize, instruction: &Instruction) {
         self.since_look = 0;
-        let target = self.e.routine.body.target(ip).expect("the verifier checked every jump");
-        let block = |to: usize| self.blocks[to].expect("a block begins where a jump leads");
-        let (taken, fall) = (block(target), block(ip + 1));
-        let branch = match *instruction {
-            Instruction::JumpIf { condition, .. } => Some((condition, true)),
-            Instruction::JumpIfNot { condition, .. } => Some((condition, false)),
-            _ => None,
-        };
-        match branch {
-            None => self.e.go(ip, target, taken),
-            Some((condition, sense)) => {
-                let begins = |ip: usize| self.blocks[ip].is_some();
-                if let Some(sides) = choosing::sides(&self.e, ip, begins) {
-                    let join = block(sides.join);
-                    sides.begins().for_each(|ip| self.e.b.set_cold_block(block(ip)));
-                    choosing::emit(&mut self.e, &sides, condition, join);
-                }
-                let condition = self.e.scalar(condition);
-                let (to_taken, to_fall) = (self.e.b.create_block(), self.e.b.create_block());
-                let (yes, no) = if sense { (to_taken, to_fall) } else { (to_fall, to_taken) };
-                self.e.b.ins().brif(condition, yes, &[], no, &[]);
-                self.e.enter(to_taken);
-                self.e.go(ip, target, taken);
-                self.e.enter(to_fall);
-                self.e.go(ip, ip + 1, fall);
+        if let Some(counted) = self.counted.get(&ip).cloned() {
+            self.versions(ip, &counted);
+            return;
+        }
+        let target = self.target(ip);
+        match *instruction {
+            Instruction::JumpIf { .. } | Instruction::JumpIfNot { .. } => self.branch(ip, None),
+            _ => self.go(ip, target, self.block(target)),
+        }
+        if self.unchecked.is_some() {
+            return;
+        }
+        for (number, block) in self.sealing.behind(ip, target, self.block(target)).into_iter().enumerate() {
+            self.e.b.seal_block(block);
+            if let Some(choice) = self.choices.remove(&target).filter(|_| number == 0) {
+                self.e.b.seal_block(choice);
+                self.e.moved = None;
             }
         }
-        for block in self.sealing.behind(ip, target, taken) {
-            self.e.b.seal_block(block);
+    }
+
+    fn target(&self, ip: usize) -> usize {
+        self.e.routine.body.target(ip).expect("the verifier checked every jump")
+    }
+
+    fn block(&self, to: usize) -> Block {
+        self.blocks[to].expect("a block begins where a jump leads")
+    }
+
+    /// Goes to a block, with which the run goes on at an instruction.
+    fn go(&mut self, ip: usize, next: usize, block: Block) {
+        let is_paid =
+            self.unchecked.as_ref().is_some_and(|unchecked| unchecked.counted.within.contains(&next));
+        match self.choices.get(&next).copied() {
+            _ if is_paid => self.e.go_paid(next, block),
+            Some(choice) if next <= ip => self.go_back(ip, next, block, choice),
+            _ => self.e.go(ip, next, block),
         }
+    }
+
+    /// The next turn with checks, or a new choice.
+    fn go_back(&mut self, ip: usize, next: usize, block: Block, choice: Block) {
+        if let Some(moved) = self.e.moved {
+            let (again, on) = (self.e.cold_block(), self.e.b.create_block());
+            let moved = self.e.b.use_var(moved);
+            self.e.b.ins().brif(moved, again, &[], on, &[]);
+            self.e.enter(again);
+            self.e.go(ip, next, choice);
+            self.e.enter(on);
+        }
+        self.e.go_or(ip, next, block, choice);
+    }
+
+    /// A conditional jump, whose target may have another block here.
+    fn branch(&mut self, ip: usize, to: Option<Block>) {
+        let target = self.target(ip);
+        let (condition, sense) = match self.e.routine.body.instructions()[ip] {
+            Instruction::JumpIf { condition, .. } => (condition, true),
+            Instruction::JumpIfNot { condition, .. } => (condition, false),
+            _ => unreachable!("it is a conditional jump"),
+        };
+        let begins = |ip: usize| self.blocks[ip].is_some();
+        if let Some(sides) = choosing::sides(&self.e, ip, begins) {
+            let join = self.block(sides.join);
+            sides.begins().for_each(|ip| self.e.b.set_cold_block(self.block(ip)));
+            choosing::emit(&mut self.e, &sides, condition, join);
+        }
+        let condition = self.e.scalar(condition);
+        let (to_taken, to_fall) = (self.e.b.create_block(), self.e.b.create_block());
+        let (yes, no) = if sense { (to_taken, to_fall) } else { (to_fall, to_taken) };
+        self.e.b.ins().brif(condition, yes, &[], no, &[]);
+        self.e.enter(to_taken);
+        match to {
+            Some(block) => self.e.go(ip, target, block),
+            None => self.go(ip, target, self.block(target)),
+        }
+        self.e.enter(to_fall);
+        self.go(ip, ip + 1, self.block(ip + 1));
+    }
+
+    /// The way into a counted loop, and its turns without checks. The turns with checks follow.
+    fn versions(&mut self, ip: usize, counted: &Rc<CountedLoop>) {
+        let (begin, back) = (*counted.within.start(), *counted.within.end());
+        let [test, choice, turn] = [(); 3].map(|()| self.e.b.create_block());
+        self.e.go(ip, counted.test, test);
+        self.e.enter(test);
+        (counted.test..back).for_each(|ip| self.instruction(ip));
+        self.branch(back, Some(choice));
+        self.e.begin(choice);
+        let (last, moved) = (self.e.b.declare_var(types::I64), self.e.b.declare_var(types::I8));
+        let no = self.e.b.ins().iconst(types::I8, 0);
+        self.e.b.def_var(moved, no);
+        self.e.choose_version(counted, last, [turn, self.block(begin)]);
+        // The blocks of the other version are put back afterwards.
+        let checked: Vec<Option<Block>> = self.blocks[counted.within.clone()].to_vec();
+        self.blocks[begin] = None;
+        for ip in begin + 1..=back {
+            self.blocks[ip] = self.blocks[ip].map(|_| self.e.b.create_block());
+        }
+        self.e.begin(turn);
+        let counter = self.e.scalar(counted.counter.owner);
+        self.unchecked = Some(Unchecked { counted: counted.clone(), counter });
+        self.instructions(begin..back);
+        self.unchecked = None;
+        let (reached, last) = (self.e.scalar(counted.counter.owner), self.e.b.use_var(last));
+        let goes_on = self.e.b.ins().icmp(IntCC::NotEqual, reached, last);
+        let end = self.e.b.create_block();
+        self.e.go_paid_if(goes_on, begin, turn, end);
+        self.e.b.seal_block(turn);
+        self.branch(back, Some(choice));
+        self.blocks[counted.within.clone()].copy_from_slice(&checked);
+        self.choices.insert(begin, choice);
+        self.e.moved = Some(moved);
+    }
+
+    /// Emits what needs no check in this version of a loop; false of anything else.
+    fn unchecked(&mut self, ip: usize, instructed: Instructed<'_>) -> bool {
+        let Some(Unchecked { counted, counter }) = &self.unchecked else { return false };
+        if let Some(inside) = counted.elements.get(&ip) {
+            elements::emit_inside(&mut self.e, instructed, inside, *counter);
+            return true;
+        }
+        let sum = counted.exact.get(&ip).copied();
+        sum.is_some_and(|sum| {
+            let [x, y] = [0, 1].map(|number| self.e.scalar(instructed.operands[number]));
+            let computed = match sum {
+                Sum::Plus => self.e.b.ins().iadd(x, y),
+                Sum::Minus => self.e.b.ins().isub(x, y),
+                Sum::Times => self.e.b.ins().imul(x, y),
+            };
+            let leaf = self.e.leaves(instructed.results[0])[0];
+            self.e.define(instructed.results[0], leaf, computed);
+            true
+        })
     }
 
     /// By value: true if the innermost loop changes it.
     fn varies(&self, values: &[ValueId]) -> Vec<bool> {
-        let inner = self.sealing.inner();
+        let unchecked = self.unchecked.as_ref().map(|unchecked| unchecked.counted.within.clone());
+        let inner = unchecked.or_else(|| self.sealing.inner());
         let varies = |value: &ValueId| {
             inner.as_ref().is_some_and(|inner| self.written.within(self.e.owner(*value), inner))
         };
@@ -300,29 +435,38 @@ impl<'r> Translator<'r, '_> {
     }
 
     fn by_recipe(&mut self, overload: &Overload, instructed: Instructed<'_>) -> bool {
-        let recording = recipes::record(&self.e, overload, instructed.operands);
-        recording.is_some_and(|recording| {
+        if let Some(recording) = recipes::record(&self.e, overload, instructed.operands) {
             recipes::emit(&mut self.e, &recording, instructed.operands, instructed.results[0]);
+            return true;
+        }
+        let usual = recipes::record_usual(&self.e, overload, instructed.operands);
+        usual.is_some_and(|recording| {
+            self.in_place += recording.len();
+            if self.in_place > MOST_IN_PLACE {
+                return false;
+            }
+            recipes::emit_usual(&mut self.e, &recording, instructed);
             true
         })
     }
 
-    fn operator(&mut self, overload: &Overload, instructed: Instructed<'_>) {
-        let has_rule = match overload.kernel() {
-            Kernel::Assemble if is_all_leaves(overload.result()) => {
-                self.e.assign(instructed.operands, instructed.results[0]);
-                true
-            }
-            Kernel::Element(_) => {
-                let varies = self.varies(instructed.operands);
-                elements::emit(&mut self.e, overload.primitive(), instructed, &varies)
-            }
-            Kernel::Scalar(_) => {
-                primitives::emit(&mut self.e, overload.primitive(), overload, instructed)
-                    || self.by_recipe(overload, instructed)
-            }
-            _ => false,
-        };
+    fn operator(&mut self, ip: usize, overload: &Overload, instructed: Instructed<'_>) {
+        let has_rule = self.unchecked(ip, instructed)
+            || match overload.kernel() {
+                Kernel::Assemble if is_all_leaves(overload.result()) => {
+                    self.e.assign(instructed.operands, instructed.results[0]);
+                    true
+                }
+                Kernel::Element(_) => {
+                    let varies = self.varies(instructed.operands);
+                    elements::emit(&mut self.e, overload.primitive(), instructed, &varies)
+                }
+                Kernel::Scalar(_) => {
+                    primitives::emit(&mut self.e, overload.primitive(), overload, instructed)
+                        || self.by_recipe(overload, instructed)
+                }
+                _ => false,
+            };
         self.gains |= has_rule;
         match overload.kernel() {
             _ if has_rule => {}

@@ -6,7 +6,7 @@ use crate::operator::call::KernelCall;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
-use crate::operator::recipe::Recorded;
+use crate::operator::recipe::{Recipe, Recorded};
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::scan::ScanKernel;
@@ -272,6 +272,17 @@ impl Overload {
         let kernel = self.rows_kernel()?;
         let (recorded, rare) = kernel.recipe?.record_with_rare(list, operands, kernel.is_lifted)?;
         Some((recorded, rare?))
+    }
+
+    /// The same of the [special function](Self::special_function) that the operator is; without a truth if the recipe holds
+    /// for all operands.
+    pub(crate) fn record_function(
+        &self,
+        list: &mut List,
+        operands: &[Recorded],
+    ) -> Option<(Recorded, Option<Term>)> {
+        let recipe = Recipe::Function(self.special_function()?);
+        recipe.record_with_rare(list, operands, true)
     }
 
     /// The special function that the operator is, of one row or of plain values: of present operands, where the result

@@ -14,3 +14,4 @@ mod loops;
 mod memory;
 mod operators;
 mod stretches;
+mod versions;

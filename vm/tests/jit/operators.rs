@@ -4,6 +4,7 @@ use crate::agree::{Tiers, plain};
 use crate::draft::Draft;
 use cembra_vm::builtins;
 use cembra_vm::operator::Overload;
+use cembra_vm::value::qtype::FLOAT64;
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
 /// What operands are tried, for a scalar type; `None` of texts and bytes.
@@ -125,4 +126,19 @@ fn every_operator_of_plain_values() {
     }
     assert!(compiled > 250, "only {compiled} overloads have a rule");
     assert!(runs > 20_000, "only {runs} runs were compared");
+}
+
+/// A special function is its operations, and the cell is called for rare operands only.
+#[test]
+fn special_functions_are_computed_in_place() {
+    for name in ["math.exp", "python.exp", "math.log", "python.log", "python.sin", "math.log1p", "math.erf"] {
+        let mut draft = Draft::new();
+        let x = draft.next_input(FLOAT64);
+        let out = draft.next_output(FLOAT64);
+        draft.run(name, &[x], out);
+        let tiers = Tiers::of(vec![draft.finish(&[("x", x)], out)]);
+        for x in [0.0, -0.0, 0.5, -1.0, 1e-310, 709.9, -745.2, 3e6, f64::INFINITY, f64::NAN, f64::MIN] {
+            tiers.agree(&[Value::from(x)], &plain);
+        }
+    }
 }
