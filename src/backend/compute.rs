@@ -16,6 +16,7 @@ use cembra_vm::value::budget::Account;
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// What nodes need besides the values they read.
 #[derive(Clone, Copy)]
@@ -26,6 +27,15 @@ pub(crate) struct Context<'s> {
     pub budget: &'s SharedBudget,
     /// Bytes of the values that were computed.
     pub alive: &'s AtomicU64,
+    /// True if somebody asks how long nodes take.
+    pub is_measured: bool,
+}
+
+/// A value that was computed, and how long that took if somebody asks.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    pub result: Result<Array, EvalError>,
+    pub time: Option<Duration>,
 }
 
 /// The values of nodes, as far as there are any.
@@ -43,7 +53,7 @@ impl Context<'_> {
     /// # Errors
     /// An operand has no value, or they do not fit; or the budget is used up.
     pub fn compute(self, data: &NodeData, values: Values<'_>) -> Result<Array, EvalError> {
-        let is_leaf = data.kind.is_constant() || data.kind.is_placeholder();
+        let is_leaf = data.kind.is_leaf();
         if !is_leaf {
             let size = Size::new(data, values);
             self.charge(size)
@@ -54,6 +64,13 @@ impl Context<'_> {
             self.alive.fetch_add(value.byte_size() as u64, Ordering::Relaxed);
         }
         Ok(value)
+    }
+
+    /// The same with the time that it takes.
+    pub fn timed(self, data: &NodeData, values: Values<'_>) -> Ahead {
+        let start = self.is_measured.then(Instant::now);
+        let result = self.compute(data, values);
+        Ahead { result, time: start.map(|start| start.elapsed()) }
     }
 
     /// Charges a node before it is computed.
