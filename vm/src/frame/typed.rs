@@ -11,8 +11,10 @@ use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
 use crate::value::array::cell_size;
 use crate::value::budget::{Exhausted, Grown, Unlimited, copy_words};
+use crate::value::nd_type::is_element;
 use crate::value::ndarray::check_shape;
 use crate::value::sequence::SequenceValue;
+use crate::value::shape::padded;
 use crate::value::{ArrayRows, NdView, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
@@ -72,18 +74,28 @@ impl Frame {
         Ok(())
     }
 
-    /// The n-dimensional array in a slot, where it lies.
+    /// The n-dimensional array in a slot, where it lies; a single number or truth value is an array without axes.
     ///
     /// # Errors
-    /// The slot does not belong to the layout, holds no such array, or has not been written.
+    /// The slot does not belong to the layout, holds neither, or has not been written.
     pub fn nd_view(&self, slot: &TypedSlot) -> Result<NdView<'_>, FrameError> {
         self.check(slot)?;
         let bit = self.layout().bit_of(slot);
-        if slot.qtype().nd().is_none() || (bit != 0 && !self.is_written(bit - 1)) {
-            return Err(FrameError::Unwritten { slot: slot.clone() });
+        let is_written = bit == 0 || self.is_written(bit - 1);
+        match slot.qtype() {
+            QType::NdArray(_) if is_written => {
+                // SAFETY: `check` found the slot to hold a handle of this kind; the borrow of `self` keeps it.
+                Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<NdHandle>()).rows() }.view())
+            }
+            QType::Scalar(scalar) if is_written && is_element(scalar.storage()) => {
+                let (element, size) = (scalar.storage(), cell_size(*scalar));
+                // SAFETY: `check` found the slot to hold a valid value of this size; the borrow of `self` keeps it.
+                let bytes =
+                    unsafe { std::slice::from_raw_parts(self.base().add(slot.offset() as usize), size) };
+                Ok(NdView::trusted(element, 0, bytes, 0, padded(&[], 1), padded(&[], 0)))
+            }
+            _ => Err(FrameError::Unwritten { slot: slot.clone() }),
         }
-        // SAFETY: `check` found the slot to hold a handle of this kind; the borrow of `self` keeps it.
-        Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<NdHandle>()).rows() }.view())
     }
 
     /// Writes an n-dimensional array into memory that the frame keeps; an input counts as written from then
