@@ -87,10 +87,10 @@ fn operation_class(error: &OpError) -> &'static str {
 /// Class and message of the published engine's error.
 pub fn dag_error_text(error: &DagError) -> (&'static str, String) {
     match error {
-        DagError::Cycle { id, name } => {
-            let node = match name.is_empty() {
-                true => format!("<unnamed node {}>", id.number()),
-                false => name.clone(),
+        DagError::Cycle { node } => {
+            let node = match node.name.is_empty() {
+                true => format!("<unnamed node {}>", node.id.number()),
+                false => node.name.to_string(),
             };
             ("ValueError", format!("linearize: cycle detected in computation graph at node {node}"))
         }

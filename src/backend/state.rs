@@ -3,7 +3,7 @@
 //! A state remembers: a node that has a value is never evaluated again, whether the value was set or
 //! computed, and values stay when an evaluation fails. Another evaluation of the graph takes another state.
 
-use crate::backend::compute::{Ahead, Context, place};
+use crate::backend::compute::{Ahead, Context};
 use crate::backend::console::{Console, Standard};
 use crate::backend::error::EvalError;
 use crate::backend::flags::Flags;
@@ -105,7 +105,7 @@ impl State {
     /// It has none, or belongs to another graph.
     pub fn get_node_value<T>(&self, node: &Node<T>) -> Result<&Array, EvalError> {
         self.check_graph(node)?;
-        let missing = || EvalError::NodeValueNotFound { node: place(&node.data()) };
+        let missing = || EvalError::NodeValueNotFound { node: node.data().place() };
         self.value(node.id()).ok_or_else(missing)
     }
 

@@ -86,12 +86,11 @@ pub fn partition(roots: &[Node]) -> Result<Vec<Tree>, DagError> {
 
 fn check_root(reader: &Reader<'_>, id: NodeId, places: &[Option<usize>]) -> Result<(), DagError> {
     let data = reader.data(id)?;
-    let name = || data.name.to_string();
     match places[id.index()] {
-        Some(_) => Err(DagError::DuplicateRoot { id, name: name() }),
-        None if data.kind.is_constant() => Err(DagError::LeafRoot { id, name: name(), kind: "constant" }),
-        None if data.kind.is_placeholder() => {
-            Err(DagError::LeafRoot { id, name: name(), kind: "placeholder" })
+        Some(_) => Err(DagError::DuplicateRoot { node: data.place() }),
+        None if data.kind.is_leaf() => {
+            let kind = if data.kind.is_constant() { "constant" } else { "placeholder" };
+            Err(DagError::LeafRoot { node: data.place(), kind })
         }
         None => Ok(()),
     }

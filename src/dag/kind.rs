@@ -32,6 +32,24 @@ impl fmt::Display for NodeId {
     }
 }
 
+/// A node in messages: `n7 'total'`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlace {
+    /// Its id.
+    pub id: NodeId,
+    /// Its name, or an empty text.
+    pub name: Arc<str>,
+}
+
+impl fmt::Display for NodePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name.is_empty() {
+            true => write!(f, "{}", self.id),
+            false => write!(f, "{} '{}'", self.id, self.name),
+        }
+    }
+}
+
 /// Declares operators: one variant each with its name in the graph and in numpy, and what it is on the machine.
 macro_rules! operators {
     ($(#[$meta:meta])* $name:ident -> $on_machine:ty { $($variant:ident $graph:literal $numpy:literal $operator:expr,)* }) => {

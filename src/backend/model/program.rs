@@ -23,6 +23,8 @@ use std::sync::{Arc, OnceLock};
 struct OfTheta {
     bound: BoundExpr,
     theta: Vec<Slot<f64>>,
+    /// Times and energies of the spectrum.
+    sizes: [usize; 2],
 }
 
 impl OfTheta {
@@ -30,7 +32,7 @@ impl OfTheta {
         let options = Options { slot_reuse: SlotReuse::Distinct, ..Options::default() };
         let bound = compile_source(source, &options)?;
         let theta = lowered.theta.iter().map(|name| bound.input::<f64>(name)).collect::<Result<_, _>>()?;
-        Ok(OfTheta { bound, theta })
+        Ok(OfTheta { bound, theta, sizes: lowered.sizes })
     }
 
     /// A frame with theta in it, which is made if there is none yet.
@@ -141,13 +143,12 @@ impl Program {
         &'f self,
         theta: &[f64],
         frame: &'f mut Option<Frame>,
-        sizes: [usize; 2],
         share: Option<&Share<'_>>,
     ) -> Result<Parts<'f>, ModelRunError> {
         let frame = self.code.frame(theta, frame)?;
         execute(self.bound(), frame, share)?;
         let spectrum = self.spectrum(frame)?;
-        Ok(Parts { spectrum, slots: &self.parts, frame, sizes })
+        Ok(Parts { spectrum, slots: &self.parts, frame, sizes: self.code.sizes })
     }
 
     /// Evaluates at theta and writes every value of every part, part after part; gives the spectrum. Parts that stand at
@@ -159,11 +160,11 @@ impl Program {
         &'f self,
         theta: &[f64],
         frame: &'f mut Option<Frame>,
-        sizes: [usize; 2],
         target: &mut [f64],
         arena: &Bump,
         share: Option<&Share<'_>>,
     ) -> Result<&'f [f64], ModelRunError> {
+        let sizes = self.code.sizes;
         let size = sizes[0] * sizes[1];
         assert_eq!(target.len(), size * self.parts.len(), "a place for each value of each part");
         let frame = self.code.frame(theta, frame)?;
@@ -230,10 +231,9 @@ impl Squares {
         theta: &[f64],
         data: &[f64],
         frame: &mut Option<Frame>,
-        sizes: [usize; 2],
         share: Option<&Share<'_>>,
     ) -> Result<f64, ModelRunError> {
-        let data = NdView::from_slice(data, &sizes)?;
+        let data = NdView::from_slice(data, &self.code.sizes)?;
         let frame = self.code.frame(theta, frame)?;
         let outputs = self.code.bound.call(frame).within(share).input(&self.data, &data)?.run()?;
         Ok(outputs.frame().get(self.sum))
