@@ -160,11 +160,6 @@ impl GraphIR {
         self.incoming[target].iter().map(|index| &self.edges[*index])
     }
 
-    /// The node of that name.
-    pub fn node(&self, name: &str) -> Option<&GraphNode> {
-        self.node_by_name.get(name).map(|id| &self.nodes[*id])
-    }
-
     /// Edges of a kind that lead to a node; parameters by position, others in order of addition.
     pub fn inputs(&self, target: NodeId, kind: EdgeKind) -> Vec<NodeId> {
         let mut found: Vec<&GraphEdge> = self.incoming(target).filter(|e| e.kind == kind).collect();
