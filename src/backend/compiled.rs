@@ -14,10 +14,10 @@ use crate::compile::binder::compile_nodes;
 use crate::dag::cells::{Room, Texts, array_of, view_of};
 use crate::dag::{Array, Element, Expression, NodeId, ValueType};
 use cembra_vm::frame::{Frame, FrameError};
-use cembra_vm::layout::TypedSlot;
+use cembra_vm::layout::{NumberSlot, TypedSlot};
 use cembra_vm::machine::{BindError, BoundExpr, CallError, Share, SharedBudget};
 use cembra_vm::value::nd_view::NdCell;
-use cembra_vm::value::{Exhausted, Fault, Value};
+use cembra_vm::value::{Exhausted, Fault};
 use ndarray::ArrayViewD;
 use std::sync::Arc;
 use thiserror::Error;
@@ -78,6 +78,8 @@ struct Input {
     node: NodeId,
     of: ValueType,
     slot: TypedSlot,
+    /// The slot of a single value.
+    number: Option<NumberSlot>,
     /// True if it is a result too: what is lent cannot be read after the run.
     is_output: bool,
 }
@@ -110,7 +112,7 @@ impl Compiled {
         let input = |(node, of): &(NodeId, ValueType)| {
             let slot = bound.input_slot(&node.to_string())?.clone();
             let is_output = outputs.iter().any(|output| output.slot == slot);
-            Ok(Input { node: *node, of: *of, slot, is_output })
+            Ok(Input { node: *node, of: *of, number: bound.layout().number_slot(&slot), slot, is_output })
         };
         let inputs = inputs.iter().map(input).collect::<Result<Vec<Input>, BindError>>();
         let inputs = inputs.map_err(CompileError::from)?;
@@ -149,13 +151,10 @@ impl Compiled {
         for ((input, room), lent) in inputs.iter().zip(rooms).zip(views) {
             let array = value(input.node).expect("the program was found to fit");
             let view = view_of(array, texts, room);
-            match input.slot.qtype().nd() {
-                Some(_) if input.is_output => frame.write_nd(&input.slot, &view)?,
-                Some(_) => *lent = Some(view),
-                None => {
-                    let value = view.scalars().next().expect("one element");
-                    frame.write(&input.slot, &Value::Scalar(value))?;
-                }
+            match input.number {
+                Some(number) => frame.set_number(number, &view),
+                None if input.is_output => frame.write_nd(&input.slot, &view)?,
+                None => *lent = Some(view),
             }
         }
         let mut call = bound.call(frame).within(share).threads(threads);
