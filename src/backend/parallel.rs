@@ -82,7 +82,7 @@ fn run(state: &State, jobs: &[Job], threads: usize) -> Results {
     let work = || {
         let mut results = Results::new();
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            compute(context, job, &known, &mut results);
+            compute(context, job, known, &mut results);
         }
         results
     };

@@ -40,6 +40,11 @@ impl Rates {
         self.0 & axes.0 == axes.0
     }
 
+    /// These axes and others.
+    pub fn union(self, axes: Rates) -> Rates {
+        Rates(self.0 | axes.0)
+    }
+
     /// Without some axes.
     pub fn without(self, axes: Rates) -> Rates {
         Rates(self.0 & !axes.0)
@@ -50,7 +55,7 @@ impl BitOr for Rates {
     type Output = Rates;
 
     fn bitor(self, other: Rates) -> Rates {
-        Rates(self.0 | other.0)
+        self.union(other)
     }
 }
 
@@ -95,7 +100,7 @@ impl<'b> Term<'b> {
     /// An operator of two operands.
     pub fn with(self, operator: &str, other: Term<'b>) -> Term<'b> {
         let node = self.node.builder().call(operator, &[self.node, other.node]);
-        Term { node, rates: self.rates | other.rates }
+        Term { node, rates: self.rates.union(other.rates) }
     }
 
     /// This as a condition: one of two terms, element by element.
@@ -168,7 +173,7 @@ macro_rules! operators {
             type Output = Term<'b>;
 
             fn $method(self, other: Term<'b>) -> Term<'b> {
-                Term { node: self.node.$method(other.node), rates: self.rates | other.rates }
+                Term { node: self.node.$method(other.node), rates: self.rates.union(other.rates) }
             }
         }
 
