@@ -5,7 +5,7 @@
 
 use crate::autodiff::error::AutodiffError;
 use crate::expr::{Expr, Graph, Literal, Node, NodeId, Symbol};
-use crate::prepare::draft::{Draft, literal_type};
+use crate::prepare::draft::Draft;
 use crate::registry::derived::nd::axes_of;
 use crate::registry::{Dialect, OperatorDef, Registry, TypeError};
 use cembra_vm::builtins::math;
@@ -51,10 +51,11 @@ impl SlopeBuilder {
             copies[id.index()] = match graph.node(id) {
                 Node::Leaf(name) => {
                     let name = graph.name(name);
-                    if !self.draft.inputs.iter().any(|(leaf, _)| leaf == name) {
-                        return Err(AutodiffError::Leaf { name: name.clone() });
-                    }
-                    self.draft.graph.leaf(name)?
+                    let known = self.draft.inputs.iter().find(|(leaf, _)| leaf == name).cloned();
+                    let (_, qtype) = known.ok_or_else(|| AutodiffError::Leaf { name: name.clone() })?;
+                    let (leaf, number) = (self.draft.graph.leaf(name)?, self.draft.intern_type(&qtype));
+                    self.draft.set_type(leaf, number);
+                    leaf
                 }
                 Node::Placeholder(name) => self.draft.graph.placeholder(graph.name(name))?,
                 Node::Literal(literal) => self.literal(literal.clone())?,
@@ -101,9 +102,8 @@ impl SlopeBuilder {
     /// # Errors
     /// Nobody defined it.
     pub(super) fn definition(&mut self, operator: Symbol) -> Result<Arc<OperatorDef>, AutodiffError> {
-        let operator_name = || self.draft.graph.name(operator).clone();
-        let unknown = AutodiffError::NotDifferentiable { operator: operator_name() };
-        self.draft.definition(operator).map_err(|_| unknown)
+        let def = self.draft.definition(operator);
+        def.map_err(|_| AutodiffError::NotDifferentiable { operator: self.graph().name(operator).clone() })
     }
 
     /// A product of two as they are, without factors of one; `None` if a factor is zero.
@@ -145,7 +145,7 @@ impl SlopeBuilder {
 
     /// A literal.
     pub(super) fn literal(&mut self, literal: impl Into<Literal>) -> Result<NodeId, AutodiffError> {
-        Ok(self.draft.graph.add_literal(literal)?)
+        Ok(self.draft.literal_node(literal.into())?)
     }
 
     /// An operator with defaults for the arguments left out.
@@ -176,34 +176,15 @@ impl SlopeBuilder {
     /// The type of a node, if it has one.
     fn qtype(&mut self, id: NodeId) -> Option<&QType> {
         // Operands have smaller numbers, so nothing recurses.
-        for next in self.typed..=id.index() {
-            self.type_node(NodeId::at(next));
+        for next in (self.typed..=id.index()).map(NodeId::at) {
+            let operands = self.draft.graph.operands(next);
+            if operands.iter().all(|operand| self.draft.type_id(*operand).is_known()) {
+                // What has no type has no known axes; preparation says why.
+                let _ = self.draft.type_operator(next);
+            }
         }
         self.typed = self.typed.max(id.index() + 1);
         self.draft.type_id(id).is_known().then(|| self.draft.qtype_of(id))
-    }
-
-    fn type_node(&mut self, id: NodeId) {
-        let draft = &mut self.draft;
-        let qtype = match draft.graph.node(id) {
-            Node::Leaf(name) => {
-                let name = draft.graph.name(name);
-                draft.inputs.iter().find(|(leaf, _)| leaf == name).map(|(_, qtype)| qtype.clone())
-            }
-            Node::Literal(literal) => Some(literal_type(literal)),
-            Node::Placeholder(_) => None,
-            Node::Operator(_, operands) => {
-                if operands.iter().all(|operand| draft.type_id(*operand).is_known()) {
-                    // What has no type has no known axes; preparation says why.
-                    let _ = draft.type_operator(id);
-                }
-                return;
-            }
-        };
-        if let Some(qtype) = qtype {
-            let number = draft.intern_type(&qtype);
-            draft.set_type(id, number);
-        }
     }
 
     /// The axes that a literal argument names, of so many; `all` of them if it names none in particular. `None` if it is no

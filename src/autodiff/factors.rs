@@ -144,29 +144,21 @@ impl SlopeBuilder {
         if number == 0.0 {
             return Ok(None);
         }
-        let mut scalar = (number != 1.0).then(|| self.literal(number)).transpose()?;
-        for next in scalars {
-            scalar = Some(self.by(scalar, next)?);
-        }
+        let number = (number != 1.0).then(|| self.literal(number)).transpose()?;
+        let mut scalar = scalars.into_iter().try_fold(number, |x, y| self.by(x, y).map(Some))?;
         let mut product = None;
         for mut group in self.grouped(arrays) {
             // The last array of the narrowest group takes the scalars.
             if let (Some(scalar), Some(last)) = (scalar.take(), group.last_mut()) {
                 *last = self.by(Some(scalar), *last)?;
             }
-            let mut of_group = None;
-            for array in group {
-                of_group = Some(self.by(of_group, array)?);
+            if let Some(of_group) = group.into_iter().try_fold(None, |x, y| self.by(x, y).map(Some))? {
+                product = Some(self.by(product, of_group)?);
             }
-            product = match of_group {
-                Some(of_group) => Some(self.by(product, of_group)?),
-                None => product,
-            };
         }
-        match (product, scalar) {
-            (Some(product), _) => Ok(Some(product)),
-            (None, Some(scalar)) => Ok(Some(scalar)),
-            (None, None) => self.literal(1.0).map(Some),
+        match product.or(scalar) {
+            Some(product) => Ok(Some(product)),
+            None => self.literal(1.0).map(Some),
         }
     }
 

@@ -11,13 +11,13 @@ use crate::backend::error::EvalError;
 use crate::backend::operators::registry;
 use crate::compile::CompileError;
 use crate::compile::binder::compile_nodes;
-use crate::dag::cells::{Cells, Room, Texts, array_of, each_cell};
+use crate::dag::cells::{Room, Texts, array_of, view_of};
 use crate::dag::{Array, Element, Expression, NodeId, ValueType};
 use cembra_vm::frame::{Frame, FrameError};
-use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, CallError, RunOptions, Share, SharedBudget};
+use cembra_vm::layout::{NumberSlot, TypedSlot};
+use cembra_vm::machine::{BindError, BoundExpr, CallError, Share, SharedBudget};
 use cembra_vm::value::nd_view::NdCell;
-use cembra_vm::value::{Exhausted, Fault, NdView, QType, ScalarType};
+use cembra_vm::value::{Exhausted, Fault};
 use ndarray::ArrayViewD;
 use std::sync::Arc;
 use thiserror::Error;
@@ -77,7 +77,9 @@ pub(crate) struct Compiled {
 struct Input {
     node: NodeId,
     of: ValueType,
-    place: Place,
+    slot: TypedSlot,
+    /// The slot of a single value.
+    number: Option<NumberSlot>,
     /// True if it is a result too: what is lent cannot be read after the run.
     is_output: bool,
 }
@@ -86,25 +88,7 @@ struct Input {
 struct Output {
     node: NodeId,
     of: ValueType,
-    place: Place,
-}
-
-/// Where a value stands in the frame.
-#[derive(Debug)]
-enum Place {
-    Bool(Slot<bool>),
-    Int32(Slot<i32>),
-    Int64(Slot<i64>),
-    Float32(Slot<f32>),
-    Float64(Slot<f64>),
-    NdArray(TypedSlot),
-}
-
-impl Place {
-    /// True if both are one array.
-    fn is_array_of(&self, other: &Place) -> bool {
-        matches!((self, other), (Place::NdArray(left), Place::NdArray(right)) if left == right)
-    }
+    slot: TypedSlot,
 }
 
 impl Compiled {
@@ -116,11 +100,22 @@ impl Compiled {
         let qtype = |of: &ValueType| of.qtype().expect("inputs have types of the machine");
         let leaves = inputs.iter().map(|(id, of)| (id.to_string().into(), qtype(of))).collect();
         let bound = compile_nodes(graph, &roots, names, leaves, registry())?;
-        let places = input_places(&bound, &inputs).and_then(|i| Ok((i, output_places(&bound, &outputs)?)));
-        let (mut inputs, outputs) = places.map_err(CompileError::from)?;
-        for input in &mut inputs {
-            input.is_output = outputs.iter().any(|output| output.place.is_array_of(&input.place));
-        }
+        let output = |(index, (node, _, of)): (usize, &(NodeId, _, ValueType))| {
+            let slot = match index {
+                0 => bound.output_slot(),
+                _ => bound.side_output_slot(&name(*node))?,
+            };
+            Ok(Output { node: *node, of: *of, slot: slot.clone() })
+        };
+        let outputs = outputs.iter().enumerate().map(output).collect::<Result<Vec<Output>, BindError>>();
+        let outputs = outputs.map_err(CompileError::from)?;
+        let input = |(node, of): &(NodeId, ValueType)| {
+            let slot = bound.input_slot(&node.to_string())?.clone();
+            let is_output = outputs.iter().any(|output| output.slot == slot);
+            Ok(Input { node: *node, of: *of, number: bound.layout().number_slot(&slot), slot, is_output })
+        };
+        let inputs = inputs.iter().map(input).collect::<Result<Vec<Input>, BindError>>();
+        let inputs = inputs.map_err(CompileError::from)?;
         let rooms = inputs.iter().map(|_| Room::default()).collect();
         let own_texts = texts.count();
         Ok(Compiled { frame: bound.new_frame()?, bound, inputs, rooms, outputs, texts, own_texts })
@@ -155,27 +150,21 @@ impl Compiled {
         let views = few.iter_mut().chain(&mut more);
         for ((input, room), lent) in inputs.iter().zip(rooms).zip(views) {
             let array = value(input.node).expect("the program was found to fit");
-            let cells = Cells::of(array, texts, room);
-            match &input.place {
-                Place::NdArray(slot) if input.is_output => {
-                    frame.write_nd(slot, &view(cells, array.shape()))?;
-                }
-                Place::NdArray(_) => *lent = Some(view(cells, array.shape())),
-                place => set(frame, place, cells),
+            let view = view_of(array, texts, room);
+            match input.number {
+                Some(number) => frame.set_number(number, &view),
+                None if input.is_output => frame.write_nd(&input.slot, &view)?,
+                None => *lent = Some(view),
             }
         }
-        let options = share.map_or_else(RunOptions::new, |share| share.options());
-        let mut call = bound.call(frame).options(options).threads(threads);
+        let mut call = bound.call(frame).within(share).threads(threads);
         for (input, lent) in inputs.iter().zip(few.iter().chain(&more)) {
-            if let (Place::NdArray(slot), Some(view)) = (&input.place, lent) {
-                call = call.input(slot, view)?;
+            if let Some(view) = lent {
+                call = call.input(&input.slot, view)?;
             }
         }
-        match (call.run(), share) {
-            (Ok(_), _) => Ok(()),
-            (Err(CallError::Run(error)), Some(share)) => Err(CallError::Run(share.failure(error)).into()),
-            (Err(error), _) => Err(error.into()),
-        }
+        call.run()?;
+        Ok(())
     }
 
     /// The same within a budget, of whose bytes `alive` are used by other values.
@@ -213,24 +202,24 @@ impl Compiled {
 
     /// The results of the last run.
     pub fn outputs(&self) -> impl Iterator<Item = (NodeId, Array)> + '_ {
-        let read = |output: &Output| (output.node, read(&self.frame, output, &self.texts));
-        self.outputs.iter().map(read)
+        self.outputs.iter().map(|output| (output.node, self.read(output)))
     }
 
     /// The result of the last run for a node.
     pub fn value(&self, node: NodeId) -> Option<Array> {
-        self.output(node).map(|output| read(&self.frame, output, &self.texts))
+        self.output(node).map(|output| self.read(output))
     }
 
     /// The result of the last run for a node, where it stands; nothing for single values, and for dtypes that the
     /// machine holds otherwise.
     pub fn view<T: Element + NdCell>(&self, node: NodeId) -> Option<ArrayViewD<'_, T>> {
-        match self.output(node)? {
-            Output { of, place: Place::NdArray(slot), .. } if of.dtype == T::DTYPE => {
-                self.frame.nd_view(slot).ok()?.to_ndarray()
-            }
-            _ => None,
-        }
+        let has_axes = |output: &&Output| output.of.rank() > 0 && output.of.dtype == T::DTYPE;
+        self.frame.nd_view(&self.output(node).filter(has_axes)?.slot).ok()?.to_ndarray()
+    }
+
+    fn read(&self, output: &Output) -> Array {
+        let view = self.frame.nd_view(&output.slot).expect("a run has written all outputs");
+        array_of(&view, output.of, &self.texts)
     }
 
     fn output(&self, node: NodeId) -> Option<&Output> {
@@ -241,75 +230,4 @@ impl Compiled {
 /// The name of a side output; names are sorted as numbers are.
 fn name(id: NodeId) -> Arc<str> {
     format!("n{:07}", id.number()).into()
-}
-
-/// The slot that a function finds for a type, by its type on the machine.
-macro_rules! place {
-    ($of:expr, $typed:expr, $nd:expr) => {
-        match $of.qtype() {
-            Some(QType::NdArray(_)) => Place::NdArray($nd.clone()),
-            _ => match $of.element() {
-                ScalarType::Boolean => Place::Bool($typed),
-                ScalarType::Int32 => Place::Int32($typed),
-                ScalarType::Int64 => Place::Int64($typed),
-                ScalarType::Float32 => Place::Float32($typed),
-                _ => Place::Float64($typed),
-            },
-        }
-    };
-}
-
-fn input_places(bound: &BoundExpr, inputs: &[(NodeId, ValueType)]) -> Result<Vec<Input>, BindError> {
-    let input = |(node, of): &(NodeId, ValueType)| {
-        let name = node.to_string();
-        let place = place!(of, bound.input(&name)?, bound.input_slot(&name)?);
-        Ok(Input { node: *node, of: *of, place, is_output: false })
-    };
-    inputs.iter().map(input).collect()
-}
-
-fn output_places(
-    bound: &BoundExpr,
-    outputs: &[(NodeId, crate::expr::NodeId, ValueType)],
-) -> Result<Vec<Output>, BindError> {
-    let output = |(index, (node, _, of)): (usize, &(NodeId, crate::expr::NodeId, ValueType))| {
-        let name = name(*node);
-        let place = match index {
-            0 => place!(of, bound.output()?, bound.output_slot()),
-            _ => place!(of, bound.side_output(&name)?, bound.side_output_slot(&name)?),
-        };
-        Ok(Output { node: *node, of: *of, place })
-    };
-    outputs.iter().enumerate().map(output).collect()
-}
-
-fn set(frame: &mut Frame, place: &Place, cells: Cells<'_>) {
-    match (place, cells) {
-        (Place::Bool(slot), Cells::Bool(cells)) => frame.set(*slot, cells[0]),
-        (Place::Int32(slot), Cells::Int32(cells)) => frame.set(*slot, cells[0]),
-        (Place::Int64(slot), Cells::Int64(cells)) => frame.set(*slot, cells[0]),
-        (Place::Float32(slot), Cells::Float32(cells)) => frame.set(*slot, cells[0]),
-        (Place::Float64(slot), Cells::Float64(cells)) => frame.set(*slot, cells[0]),
-        _ => unreachable!("the slot was made for the type of the array"),
-    }
-}
-
-fn view<'c>(cells: Cells<'c>, shape: &[usize]) -> NdView<'c> {
-    let view = each_cell!(cells, slice => NdView::from_slice(slice, shape));
-    view.expect("an array has as many elements as its shape says")
-}
-
-fn read(frame: &Frame, output: &Output, texts: &Texts) -> Array {
-    let single = |view: Result<NdView<'_>, _>| array_of(&view.expect("one element"), output.of, texts);
-    match &output.place {
-        Place::Bool(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
-        Place::Int32(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
-        Place::Int64(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
-        Place::Float32(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
-        Place::Float64(slot) => single(NdView::from_slice(&[frame.get(*slot)], &[])),
-        Place::NdArray(slot) => {
-            let view = frame.nd_view(slot).expect("a run has written all outputs");
-            array_of(&view, output.of, texts)
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use crate::backend::axes::{expand_dims, squeeze};
 use crate::backend::broadcast::shape_of;
 use crate::backend::elementwise::{binary, select, unary, where_};
-use crate::backend::error::{EvalError, OpError, Place};
+use crate::backend::error::{EvalError, OpError};
 use crate::backend::function::{Arguments, Function};
 use crate::backend::reduce::{quantile, reduce};
 use crate::dag::graph::NodeData;
@@ -16,6 +16,7 @@ use cembra_vm::value::budget::Account;
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// What nodes need besides the values they read.
 #[derive(Clone, Copy)]
@@ -26,6 +27,15 @@ pub(crate) struct Context<'s> {
     pub budget: &'s SharedBudget,
     /// Bytes of the values that were computed.
     pub alive: &'s AtomicU64,
+    /// True if somebody asks how long nodes take.
+    pub is_measured: bool,
+}
+
+/// A value that was computed, and how long that took if somebody asks.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    pub result: Result<Array, EvalError>,
+    pub time: Option<Duration>,
 }
 
 /// The values of nodes, as far as there are any.
@@ -43,17 +53,24 @@ impl Context<'_> {
     /// # Errors
     /// An operand has no value, or they do not fit; or the budget is used up.
     pub fn compute(self, data: &NodeData, values: Values<'_>) -> Result<Array, EvalError> {
-        let is_leaf = data.kind.is_constant() || data.kind.is_placeholder();
+        let is_leaf = data.kind.is_leaf();
         if !is_leaf {
             let size = Size::new(data, values);
             self.charge(size)
-                .map_err(|fault| EvalError::Operation { node: place(data), error: fault.into() })?;
+                .map_err(|fault| EvalError::Operation { node: data.place(), error: fault.into() })?;
         }
         let value = self.value(data, values)?;
         if !is_leaf {
             self.alive.fetch_add(value.byte_size() as u64, Ordering::Relaxed);
         }
         Ok(value)
+    }
+
+    /// The same with the time that it takes.
+    pub fn timed(self, data: &NodeData, values: Values<'_>) -> Ahead {
+        let start = self.is_measured.then(Instant::now);
+        let result = self.compute(data, values);
+        Ahead { result, time: start.map(|start| start.elapsed()) }
     }
 
     /// Charges a node before it is computed.
@@ -69,7 +86,7 @@ impl Context<'_> {
     fn value(self, data: &NodeData, values: Values<'_>) -> Result<Array, EvalError> {
         let operand = |id| self.operand(id, values);
         let is_missing =
-            |is_timeseries| EvalError::PlaceholderValueNotProvided { node: place(data), is_timeseries };
+            |is_timeseries| EvalError::PlaceholderValueNotProvided { node: data.place(), is_timeseries };
         let result = match &data.kind {
             Kind::Constant(value) => Ok(Array::from(value)),
             Kind::TimeseriesConstant(values) => Ok(values.clone()),
@@ -88,18 +105,18 @@ impl Context<'_> {
             }
             Kind::VariantSelector { .. } => Ok(Array::vector::<f64>([])),
             _ if !self.supports(data) => {
-                return Err(EvalError::Unsupported { node: place(data), operation: "squeeze" });
+                return Err(EvalError::Unsupported { node: data.place(), operation: "squeeze" });
             }
             Kind::Axis { op, node, axis } => on_axes(*op, operand(*node)?, axis),
             Kind::FunctionCall { args, kwargs } => return self.call(data, args, kwargs, values),
         };
-        result.map_err(|error| EvalError::Operation { node: place(data), error })
+        result.map_err(|error| EvalError::Operation { node: data.place(), error })
     }
 
     /// The value of a node that another one reads.
     fn operand<'v>(self, id: NodeId, values: Values<'v>) -> Result<&'v Array, EvalError> {
         values(id).ok_or_else(|| match self.graph.data(id) {
-            Some(data) => EvalError::NodeValueNotFound { node: place(&data) },
+            Some(data) => EvalError::NodeValueNotFound { node: data.place() },
             None => DagError::NoSuchNode { id }.into(),
         })
     }
@@ -124,11 +141,11 @@ impl Context<'_> {
         values: Values<'_>,
     ) -> Result<Array, EvalError> {
         let function = self.functions.get(&data.name);
-        let function = function.ok_or_else(|| EvalError::FunctionNotFound { node: place(data) })?;
+        let function = function.ok_or_else(|| EvalError::FunctionNotFound { node: data.place() })?;
         let positional = args.iter().map(|id| self.operand(*id, values)).collect::<Result<_, _>>()?;
         let keyword = kwargs.iter().map(|(key, id)| Ok((&**key, self.operand(*id, values)?)));
         let arguments = Arguments::new(positional, keyword.collect::<Result<_, EvalError>>()?);
-        function.call(&arguments).map_err(|error| EvalError::Function { node: place(data), error })
+        function.call(&arguments).map_err(|error| EvalError::Function { node: data.place(), error })
     }
 }
 
@@ -177,9 +194,4 @@ fn on_axes(op: AxisOp, array: &Array, axis: &Axis) -> Result<Array, OpError> {
         AxisOp::Reduce(reduction, dims) => reduce(reduction, dims, array, axis),
         AxisOp::Quantile { q, dims } => quantile(q, dims, array, axis.numbers()),
     }
-}
-
-/// The node as errors name it.
-pub(crate) fn place(data: &NodeData) -> Place {
-    Place { id: data.id, name: data.name.clone() }
 }

@@ -1,9 +1,9 @@
 //! Why an evaluation stops.
 
 use crate::dag::array_text::shape_text;
-use crate::dag::{DType, DagError, NodeId};
+use crate::dag::kind::NodePlace;
+use crate::dag::{DType, DagError};
 use cembra_vm::value::{Category, Fault};
-use std::sync::Arc;
 use thiserror::Error;
 
 /// Why values do not make a result.
@@ -176,24 +176,6 @@ pub enum UserFunctionError {
     },
 }
 
-/// A node in messages: `n7 'total'`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Its id.
-    pub id: NodeId,
-    /// Its name, or an empty text.
-    pub name: Arc<str>,
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.name.is_empty() {
-            true => write!(f, "{}", self.id),
-            false => write!(f, "{} '{}'", self.id, self.name),
-        }
-    }
-}
-
 /// Why an evaluation stops. What was evaluated before stays in the state.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EvalError {
@@ -201,13 +183,13 @@ pub enum EvalError {
     #[error("node {node} has not been evaluated")]
     NodeValueNotFound {
         /// The node.
-        node: Place,
+        node: NodePlace,
     },
     /// A placeholder without value and without default.
     #[error("no value is given for placeholder {node}, and it has no default")]
     PlaceholderValueNotProvided {
         /// The placeholder.
-        node: Place,
+        node: NodePlace,
         /// True for a placeholder of a time series.
         is_timeseries: bool,
     },
@@ -215,13 +197,13 @@ pub enum EvalError {
     #[error("node {node} calls a function that the state does not have")]
     FunctionNotFound {
         /// The call; it has the name of the function.
-        node: Place,
+        node: NodePlace,
     },
     /// A user function failed.
     #[error("function of node {node}: {error}")]
     Function {
         /// The call.
-        node: Place,
+        node: NodePlace,
         /// Why it failed.
         error: UserFunctionError,
     },
@@ -229,7 +211,7 @@ pub enum EvalError {
     #[error("node {node}: {error}")]
     Operation {
         /// The operation.
-        node: Place,
+        node: NodePlace,
         /// Why it failed.
         error: OpError,
     },
@@ -237,7 +219,7 @@ pub enum EvalError {
     #[error("node {node}: the published engine does not evaluate {operation}")]
     Unsupported {
         /// The operation.
-        node: Place,
+        node: NodePlace,
         /// Its name in node texts.
         operation: &'static str,
     },

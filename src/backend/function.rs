@@ -192,22 +192,12 @@ impl Function {
         let result = called.unwrap_or_else(|panic| {
             Err(UserFunctionError::Panicked { message: panic_message(panic.as_ref()) })
         })?;
-        self.check_dtype(&result)?;
-        self.check_shape(&result, arguments)?;
-        Ok(result)
-    }
-
-    fn check_dtype(&self, result: &Array) -> Result<(), UserFunctionError> {
         let actual = result.dtype();
-        match self.dtype {
-            Some(expected) if expected != actual => Err(UserFunctionError::ResultType { expected, actual }),
-            _ => Ok(()),
+        if let Some(expected) = self.dtype.filter(|expected| *expected != actual) {
+            return Err(UserFunctionError::ResultType { expected, actual });
         }
-    }
-
-    fn check_shape(&self, result: &Array, arguments: &Arguments<'_>) -> Result<(), UserFunctionError> {
         let expected = match &self.shape {
-            None => return Ok(()),
+            None => return Ok(result),
             Some(ResultShape::Exactly(shape)) => shape.clone(),
             Some(ResultShape::OfArguments) => {
                 let keyword = arguments.keyword.iter().map(|(_, array)| array.shape());
@@ -216,7 +206,7 @@ impl Function {
             }
         };
         let actual = result.shape().to_vec();
-        if expected == actual { Ok(()) } else { Err(UserFunctionError::ResultShape { expected, actual }) }
+        if expected == actual { Ok(result) } else { Err(UserFunctionError::ResultShape { expected, actual }) }
     }
 }
 

@@ -8,17 +8,16 @@
 //! The trees of a level are shared out among threads. A node that several trees need belongs to the first of them,
 //! and the others wait for that one: every node is evaluated once, as always.
 
-use crate::backend::compute::Context;
+use crate::backend::compute::{Ahead, Context};
 use crate::backend::error::EvalError;
-use crate::backend::state::{Ahead, State};
+use crate::backend::state::State;
 use crate::backend::step::Needed;
 use crate::dag::graph::NodeData;
 use crate::dag::ir::Body;
-use crate::dag::{Array, Dag, Graph, NodeId};
+use crate::dag::{Array, Dag, NodeId, Tree};
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 /// The nodes that a tree computes, in order.
 type Job = Vec<Arc<NodeData>>;
@@ -32,15 +31,15 @@ type Results = HashMap<NodeId, Ahead>;
 /// A root belongs to another graph.
 pub(crate) fn compute_ahead(state: &mut State, dag: &Dag, threads: usize) -> Result<(), EvalError> {
     dag.roots.iter().try_for_each(|root| state.check_graph(root))?;
-    let Body::Trees(_) = dag.body else { return Ok(()) };
+    let Body::Trees(trees) = &dag.body else { return Ok(()) };
     let needed = Needed::new(state, dag);
-    for leaf in dag.placeholders.iter().chain(&dag.constants).filter(|leaf| needed.contains(leaf)) {
+    for leaf in dag.leaves().filter(|leaf| needed.contains(leaf.id())) {
         if state.value(leaf.id()).is_none() {
             let result = state.context().compute(&leaf.data(), &|id| state.value(id));
             state.ahead.insert(leaf.id(), Ahead { result, time: None });
         }
     }
-    for level in levels(state, dag, &needed) {
+    for level in levels(state, trees, &needed) {
         let results = run(state, &level, threads);
         let has_failed = results.values().any(|ahead| ahead.result.is_err());
         state.ahead.extend(results);
@@ -52,14 +51,13 @@ pub(crate) fn compute_ahead(state: &mut State, dag: &Dag, threads: usize) -> Res
 }
 
 /// The trees of each level; each waits for trees before it in the order of the dag.
-fn levels(state: &State, dag: &Dag, needed: &Needed) -> Vec<Vec<Job>> {
-    let Body::Trees(trees) = &dag.body else { return Vec::new() };
+fn levels(state: &State, trees: &[Tree], needed: &Needed) -> Vec<Vec<Job>> {
     // By id: one more than the level of the tree that computes the node.
-    let mut ready: Vec<usize> = vec![0; graph_size(state.graph())];
+    let mut ready: Vec<usize> = vec![0; state.graph().largest_id() as usize];
     let mut levels: Vec<Vec<Job>> = Vec::new();
     for tree in trees {
         let is_own = |id: NodeId| ready[id.index()] == 0 && state.value(id).is_none();
-        let nodes = tree.body().iter().filter(|node| needed.contains(node) && is_own(node.id()));
+        let nodes = tree.body().iter().filter(|node| needed.contains(node.id()) && is_own(node.id()));
         let job: Job = nodes.map(|node| node.data()).collect();
         let operands = job.iter().flat_map(|data| data.kind.operands());
         let level = operands.map(|id| ready[id.index()]).max().unwrap_or(0);
@@ -74,18 +72,17 @@ fn levels(state: &State, dag: &Dag, needed: &Needed) -> Vec<Vec<Job>> {
     levels
 }
 
-fn graph_size(graph: &Graph) -> usize {
-    graph.largest_id() as usize
-}
-
 fn run(state: &State, jobs: &[Job], threads: usize) -> Results {
     let next = AtomicUsize::new(0);
     let (context, values, ahead) = (state.context(), state.values(), &state.ahead);
-    let measures = state.profile.is_some();
+    let known = |id: NodeId| {
+        let set = values.get(id.index()).and_then(Option::as_ref);
+        set.or_else(|| ahead.get(&id)?.result.as_ref().ok())
+    };
     let work = || {
         let mut results = Results::new();
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            compute(context, job, Known { values, ahead }, measures, &mut results);
+            compute(context, job, known, &mut results);
         }
         results
     };
@@ -99,27 +96,19 @@ fn run(state: &State, jobs: &[Job], threads: usize) -> Results {
     })
 }
 
-/// Values that were there before the level.
-#[derive(Clone, Copy)]
-struct Known<'s> {
-    values: &'s [Option<Array>],
-    ahead: &'s Results,
-}
-
-fn compute(context: Context<'_>, job: &Job, known: Known<'_>, measures: bool, results: &mut Results) {
+/// Computes the nodes of a tree one after the other, as far as there is no error.
+fn compute<'v>(
+    context: Context<'_>,
+    job: &Job,
+    known: impl Fn(NodeId) -> Option<&'v Array>,
+    results: &mut Results,
+) {
     for data in job {
-        let start = measures.then(Instant::now);
-        let result = context.compute(data, &|id| value_of(id, known, results));
-        let is_error = result.is_err();
-        results.insert(data.id, Ahead { result, time: start.map(|start| start.elapsed()) });
+        let ahead = context.timed(data, &|id| known(id).or_else(|| results.get(&id)?.result.as_ref().ok()));
+        let is_error = ahead.result.is_err();
+        results.insert(data.id, ahead);
         if is_error {
             return;
         }
     }
-}
-
-fn value_of<'v>(id: NodeId, known: Known<'v>, results: &'v Results) -> Option<&'v Array> {
-    let set = known.values.get(id.index()).and_then(Option::as_ref);
-    let ahead = || known.ahead.get(&id).or_else(|| results.get(&id));
-    set.or_else(|| ahead().and_then(|ahead| ahead.result.as_ref().ok()))
 }

@@ -20,10 +20,12 @@
 //! 4. A plan is about the graph as it was when the plan was made; later changes of nodes do not show.
 
 use crate::backend::compiled::{Compiled, ProgramError};
+use crate::backend::compute::Ahead;
 use crate::backend::error::EvalError;
 use crate::backend::flags::Flags;
-use crate::backend::state::{Ahead, State};
-use crate::backend::{step, trace};
+use crate::backend::state::State;
+use crate::backend::step::{self, Needed};
+use crate::backend::trace;
 use crate::compile::CompileError;
 use crate::dag::graph::NodeData;
 use crate::dag::kind::Kind;
@@ -37,7 +39,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A graph compiled for the types of its inputs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Plan {
     dag: Dag,
     /// All nodes of the graph, each after its operands.
@@ -98,8 +100,9 @@ pub struct StageView<'p> {
 }
 
 /// Which values are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Wants {
+    #[default]
     Roots,
     All,
 }
@@ -127,23 +130,8 @@ struct Stage {
 impl Plan {
     /// A plan without programs; the first evaluation compiles them.
     pub fn new(dag: &Dag) -> Plan {
-        let mut plan = Plan {
-            dag: dag.clone(),
-            nodes: Vec::new(),
-            places: Vec::new(),
-            has_flags: false,
-            wants: Wants::Roots,
-            threads: 1,
-            roles: Vec::new(),
-            given: 0,
-            compiled_for: Wants::Roots,
-            stages: Vec::new(),
-            remaining: Vec::new(),
-            compilations: 0,
-            failure: None,
-        };
-        let leaves = dag.placeholders.iter().chain(&dag.constants);
-        for node in leaves.chain(dag.body_nodes()).chain(&dag.roots) {
+        let mut plan = Plan { dag: dag.clone(), threads: 1, ..Plan::default() };
+        for node in dag.leaves().chain(dag.body_nodes()).chain(&dag.roots) {
             plan.add(node.data());
         }
         plan
@@ -334,34 +322,16 @@ impl Plan {
     /// Which nodes are needed, by the values in the state.
     fn assign_roles(&mut self, state: &State, wants: Wants) {
         (self.stages, self.compiled_for) = (Vec::new(), wants);
-        self.roles = vec![Role::Unneeded; self.nodes.len()];
-        let mut needed = vec![false; self.nodes.len()];
-        for root in &self.dag.roots {
-            needed[self.place(root.id())] = true;
-        }
-        for place in (0..self.nodes.len()).rev() {
-            if !needed[place] {
-                continue;
-            }
-            let data = &self.nodes[place];
-            self.roles[place] = match state.value(data.id) {
-                Some(value) => Role::Given(ValueType::of(value)),
-                None => Role::Computed,
-            };
-            if self.roles[place] == Role::Computed {
-                for operand in data.kind.operands() {
-                    let operand = self.place(operand);
-                    needed[operand] = true;
-                }
-            }
-        }
+        let needed = Needed::new(state, &self.dag);
+        let role = |data: &Arc<NodeData>| match state.value(data.id) {
+            _ if !needed.contains(data.id) => Role::Unneeded,
+            Some(value) => Role::Given(ValueType::of(value)),
+            None => Role::Computed,
+        };
+        self.roles = self.nodes.iter().map(role).collect();
         self.given = self.roles.iter().filter(|role| matches!(role, Role::Given(_))).count();
         let computed = self.roles.iter().enumerate().filter(|(_, role)| **role == Role::Computed);
         self.remaining = computed.map(|(place, _)| place).collect();
-    }
-
-    fn place(&self, id: NodeId) -> usize {
-        self.places[id.index()].expect("the dag has all nodes that its nodes read")
     }
 
     /// Drops stages, whose nodes are then to be planned again.
@@ -373,14 +343,6 @@ impl Plan {
     }
 }
 
-/// The nodes of a stage while it is put together, by place.
-#[derive(Default)]
-struct Sorted {
-    lowered: Vec<usize>,
-    apart: Vec<usize>,
-    deferred: Vec<usize>,
-}
-
 impl Plan {
     /// The next stage: what can be computed from values that are there. Nothing if nothing can.
     fn next_stage(&mut self, state: &State) -> Result<Option<Stage>, ProgramError> {
@@ -388,16 +350,14 @@ impl Plan {
             return Ok(None);
         }
         let mut expr = ToExpr::new();
-        let mut sorted = Sorted::default();
+        let mut sorted: [Vec<usize>; 3] = Default::default();
         for place in std::mem::take(&mut self.remaining) {
-            match self.sort(place, &mut expr, state).map_err(CompileError::from)? {
-                Sort::Lowered => sorted.lowered.push(place),
-                Sort::Apart => sorted.apart.push(place),
-                Sort::Deferred => sorted.deferred.push(place),
-            }
+            let sort = self.sort(place, &mut expr, state).map_err(CompileError::from)?;
+            sorted[sort as usize].push(place);
         }
         let outputs = self.outputs(&sorted, &expr);
-        self.remaining = sorted.deferred;
+        let [lowered, apart, deferred] = sorted;
+        self.remaining = deferred;
         let program = match outputs.is_empty() {
             true => None,
             false => {
@@ -405,8 +365,8 @@ impl Plan {
                 Some(Compiled::new(expr.finish(outputs))?)
             }
         };
-        let nodes: Vec<usize> = sorted.lowered.iter().chain(&sorted.apart).copied().collect();
-        Ok((!nodes.is_empty()).then_some(Stage { program, apart: sorted.apart, nodes }))
+        let nodes: Vec<usize> = lowered.iter().chain(&apart).copied().collect();
+        Ok((!nodes.is_empty()).then_some(Stage { program, apart, nodes }))
     }
 
     fn sort(&self, place: usize, expr: &mut ToExpr, state: &State) -> Result<Sort, GraphError> {
@@ -432,12 +392,12 @@ impl Plan {
     }
 
     /// Lowered nodes whose values are wanted, or read where the program cannot reach.
-    fn outputs(&self, sorted: &Sorted, expr: &ToExpr) -> Vec<NodeId> {
+    fn outputs(&self, [lowered, apart, deferred]: &[Vec<usize>; 3], expr: &ToExpr) -> Vec<NodeId> {
         let mut wanted: HashSet<NodeId> = self.dag.roots.iter().map(Node::id).collect();
-        for place in sorted.apart.iter().chain(&sorted.deferred) {
+        for place in apart.iter().chain(deferred) {
             wanted.extend(self.nodes[*place].kind.operands());
         }
-        for place in &sorted.lowered {
+        for place in lowered {
             // These are evaluated and not read.
             match &self.nodes[*place].kind {
                 kind @ Kind::VariantSelector { .. } => wanted.extend(kind.operands()),
@@ -447,11 +407,9 @@ impl Plan {
                 _ => {}
             }
         }
-        let is_wanted = |data: &NodeData| {
-            let is_leaf = data.kind.is_constant() || data.kind.is_placeholder();
-            wanted.contains(&data.id) || (self.compiled_for == Wants::All && !is_leaf)
-        };
-        let lowered = sorted.lowered.iter().map(|place| &*self.nodes[*place]);
+        let is_all = self.compiled_for == Wants::All;
+        let is_wanted = |data: &NodeData| wanted.contains(&data.id) || (is_all && !data.kind.is_leaf());
+        let lowered = lowered.iter().map(|place| &*self.nodes[*place]);
         lowered.filter(|data| is_wanted(data) && expr.has(data.id)).map(|data| data.id).collect()
     }
 
@@ -474,10 +432,9 @@ impl Plan {
         }
         for place in &stage.apart {
             let data = &self.nodes[*place];
-            let start = state.profile.is_some().then(Instant::now);
-            let result = state.context().compute(data, &|id| state.value_or_ahead(id));
-            let (is_error, time) = (result.is_err(), start.map(|start| start.elapsed()));
-            state.ahead.insert(data.id, Ahead { result, time });
+            let ahead = state.context().timed(data, &|id| state.value_or_ahead(id));
+            let is_error = ahead.result.is_err();
+            state.ahead.insert(data.id, ahead);
             if is_error {
                 return Err(ProgramError::Apart);
             }

@@ -13,7 +13,6 @@
 use crate::backend::error::{EvalError, OpError, UserFunctionError};
 use crate::backend::state::State;
 use crate::backend::{step, trace};
-use crate::dag::ir::Body;
 use crate::dag::{Array, Dag, DagError, Node};
 
 /// Traces the values that were set; the published engine does so before it looks at a graph.
@@ -28,9 +27,7 @@ pub fn trace_set_values(state: &mut State) {
 pub fn evaluate_nodes(state: &mut State, nodes: &[Node]) -> Result<Option<Array>, EvalError> {
     trace::announce(state);
     trace::dump_nodes(state, nodes);
-    for node in nodes {
-        step::evaluate(state, node, None)?;
-    }
+    nodes.iter().try_for_each(|node| step::evaluate(state, node, None))?;
     nodes.last().map(|node| state.get_node_value(node).cloned()).transpose()
 }
 
@@ -43,20 +40,7 @@ pub fn evaluate_dag(state: &mut State, dag: &Dag) -> Result<Option<Array>, EvalE
     if dag.body_nodes().next().is_none() {
         return Err(EvalError::NothingToEvaluate);
     }
-    for constant in &dag.constants {
-        step::evaluate(state, constant, None)?;
-    }
-    match &dag.body {
-        Body::Nodes(nodes) => return evaluate_nodes(state, nodes),
-        Body::Trees(trees) => {
-            for tree in trees {
-                trace::dump_tree(state, tree);
-                for node in tree.body() {
-                    step::evaluate(state, node, Some(tree.root().id()))?;
-                }
-            }
-        }
-    }
+    step::walk(state, dag.constants.iter(), &dag.body, |_| true)?;
     dag.body_nodes().next_back().map(|node| state.get_node_value(node).cloned()).transpose()
 }
 
@@ -66,17 +50,12 @@ pub fn error_text(error: &EvalError) -> (&'static str, String) {
         EvalError::NodeValueNotFound { node } => {
             ("NodeValueNotFound", format!("executor: node '{}' has not been evaluated", node.name))
         }
-        EvalError::PlaceholderValueNotProvided { node, is_timeseries: true } => (
-            "PlaceholderValueNotProvided",
-            format!("executor: no value provided for timeseries placeholder '{}'", node.name),
-        ),
-        EvalError::PlaceholderValueNotProvided { node, is_timeseries: false } => (
-            "PlaceholderValueNotProvided",
-            format!(
-                "executor: no value provided for placeholder '{}' and no default value is set",
-                node.name
-            ),
-        ),
+        EvalError::PlaceholderValueNotProvided { node, is_timeseries } => {
+            let (kind, end) =
+                if *is_timeseries { ("timeseries ", "") } else { ("", " and no default value is set") };
+            let message = format!("executor: no value provided for {kind}placeholder '{}'{end}", node.name);
+            ("PlaceholderValueNotProvided", message)
+        }
         EvalError::FunctionNotFound { node } => {
             ("FunctionNotFound", format!("executor: cannot find functor for: {}", node.name))
         }
@@ -108,10 +87,10 @@ fn operation_class(error: &OpError) -> &'static str {
 /// Class and message of the published engine's error.
 pub fn dag_error_text(error: &DagError) -> (&'static str, String) {
     match error {
-        DagError::Cycle { id, name } => {
-            let node = match name.is_empty() {
-                true => format!("<unnamed node {}>", id.number()),
-                false => name.clone(),
+        DagError::Cycle { node } => {
+            let node = match node.name.is_empty() {
+                true => format!("<unnamed node {}>", node.id.number()),
+                false => node.name.to_string(),
             };
             ("ValueError", format!("linearize: cycle detected in computation graph at node {node}"))
         }

@@ -26,10 +26,10 @@ use std::ops::{Add, Mul};
 /// There is no such axis, it is given twice, the type has no such reduction, or there is no smallest or
 /// largest of no elements.
 pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axis: &Axis) -> Result<Array, OpError> {
+    // Others are not one operation between elements.
+    let joins = !matches!(reduction, Reduction::Mean | Reduction::Median | Reduction::Var | Reduction::Std);
     let runs = match axis {
-        Axis::One(0 | -1) if array.shape().is_empty() && joins_elements(reduction) => {
-            Runs::new(array, &[], dims)?
-        }
+        Axis::One(0 | -1) if array.shape().is_empty() && joins => Runs::new(array, &[], dims)?,
         axis => Runs::new(array, axis.numbers(), dims)?,
     };
     let is_extreme = matches!(reduction, Reduction::Min | Reduction::Max);
@@ -47,15 +47,6 @@ pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axis: &Axis) -> R
         _ => return Ok(runs.of_floats(reduction, &wide(array), |v| v)),
     }
     runs.on_machine(reduction.numpy_name(), AxisOp::Reduce(reduction, Dims::Drop), array)
-}
-
-/// True for a reduction that puts one operation between all elements.
-fn joins_elements(reduction: Reduction) -> bool {
-    match reduction {
-        Reduction::Sum | Reduction::Prod | Reduction::Min | Reduction::Max => true,
-        Reduction::Any | Reduction::All | Reduction::CountNonzero => true,
-        Reduction::Mean | Reduction::Median | Reduction::Var | Reduction::Std => false,
-    }
 }
 
 /// The quantile of each run, linear between neighbours.
@@ -103,13 +94,10 @@ impl Runs {
         let mut reduced = resolve(axes, shape.len())?;
         reduced.sort_unstable();
         let stay = (0..shape.len()).filter(|axis| !reduced.contains(axis));
+        let kept = |axis: usize| if reduced.contains(&axis) { 1 } else { shape[axis] };
         let result = match dims {
             Dims::Drop => stay.clone().map(|axis| shape[axis]).collect(),
-            Dims::Keep => shape
-                .iter()
-                .enumerate()
-                .map(|(axis, size)| if reduced.contains(&axis) { 1 } else { *size })
-                .collect(),
+            Dims::Keep => (0..shape.len()).map(kept).collect(),
         };
         Ok(Runs {
             order: stay.chain(reduced.iter().copied()).collect(),

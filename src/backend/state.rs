@@ -3,7 +3,7 @@
 //! A state remembers: a node that has a value is never evaluated again, whether the value was set or
 //! computed, and values stay when an evaluation fails. Another evaluation of the graph takes another state.
 
-use crate::backend::compute::{Context, place};
+use crate::backend::compute::{Ahead, Context};
 use crate::backend::console::{Console, Standard};
 use crate::backend::error::EvalError;
 use crate::backend::flags::Flags;
@@ -15,7 +15,6 @@ use cembra_vm::machine::SharedBudget;
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 /// The values of the nodes of a graph.
 pub struct State {
@@ -37,14 +36,6 @@ pub struct State {
     pub(crate) alive: AtomicU64,
     /// Results that are there before their turn: the step backend takes them instead of computing.
     pub(crate) ahead: HashMap<NodeId, Ahead>,
-}
-
-/// A result that was computed before its turn.
-#[derive(Debug)]
-pub(crate) struct Ahead {
-    pub result: Result<Array, EvalError>,
-    /// How long it took, if that was measured apart from others.
-    pub time: Option<Duration>,
 }
 
 impl State {
@@ -114,7 +105,7 @@ impl State {
     /// It has none, or belongs to another graph.
     pub fn get_node_value<T>(&self, node: &Node<T>) -> Result<&Array, EvalError> {
         self.check_graph(node)?;
-        let missing = || EvalError::NodeValueNotFound { node: place(&node.data()) };
+        let missing = || EvalError::NodeValueNotFound { node: node.data().place() };
         self.value(node.id()).ok_or_else(missing)
     }
 
@@ -144,8 +135,8 @@ impl State {
     }
 
     pub(crate) fn context(&self) -> Context<'_> {
-        let State { graph, functions, spelling, budget, alive, .. } = self;
-        Context { graph, functions, spelling: *spelling, budget, alive }
+        let State { graph, functions, spelling, budget, alive, profile, .. } = self;
+        Context { graph, functions, spelling: *spelling, budget, alive, is_measured: profile.is_some() }
     }
 
     pub(crate) fn value(&self, id: NodeId) -> Option<&Array> {

@@ -11,13 +11,13 @@
 //!
 //! The result is the value of the body's last node.
 
+use crate::backend::compute::Ahead;
 use crate::backend::error::EvalError;
-use crate::backend::state::{Ahead, State};
+use crate::backend::state::State;
 use crate::backend::trace;
 use crate::dag::graph::NodeData;
 use crate::dag::ir::Body;
 use crate::dag::{Array, Dag, Node, NodeId};
-use std::time::{Duration, Instant};
 
 /// Evaluates what the roots need; see the [semantics](self).
 ///
@@ -28,27 +28,31 @@ pub fn evaluate_dag(state: &mut State, dag: &Dag) -> Result<Option<Array>, EvalE
     let Some(root) = dag.roots.last() else { return Ok(None) };
     dag.roots.iter().try_for_each(|root| state.check_graph(root))?;
     let needed = Needed::new(state, dag);
-    for leaf in dag.placeholders.iter().chain(&dag.constants).filter(|leaf| needed.contains(leaf)) {
-        evaluate(state, leaf, None)?;
-    }
-    match &dag.body {
-        Body::Nodes(nodes) => {
-            trace::dump_nodes(state, nodes);
-            for node in nodes.iter().filter(|node| needed.contains(node)) {
-                evaluate(state, node, None)?;
-            }
-        }
-        Body::Trees(trees) => {
-            for tree in trees {
-                trace::dump_tree(state, tree);
-                for node in tree.body().iter().filter(|node| needed.contains(node)) {
-                    evaluate(state, node, Some(tree.root().id()))?;
-                }
-            }
-        }
-    }
+    walk(state, dag.leaves(), &dag.body, |node| needed.contains(node.id()))?;
     let last = dag.body_nodes().next_back().unwrap_or(root);
     state.get_node_value(last).cloned().map(Some)
+}
+
+/// Evaluates leaves and then a body, as far as nodes are wanted.
+pub(crate) fn walk<'n>(
+    state: &mut State,
+    leaves: impl Iterator<Item = &'n Node>,
+    body: &Body,
+    is_wanted: impl Fn(&Node) -> bool,
+) -> Result<(), EvalError> {
+    let mut leaves = leaves.filter(|leaf| is_wanted(leaf));
+    leaves.try_for_each(|leaf| evaluate(state, leaf, None))?;
+    match body {
+        Body::Nodes(nodes) => {
+            trace::dump_nodes(state, nodes);
+            nodes.iter().filter(|node| is_wanted(node)).try_for_each(|node| evaluate(state, node, None))
+        }
+        Body::Trees(trees) => trees.iter().try_for_each(|tree| {
+            trace::dump_tree(state, tree);
+            let mut nodes = tree.body().iter().filter(|node| is_wanted(node));
+            nodes.try_for_each(|node| evaluate(state, node, Some(tree.root().id())))
+        }),
+    }
 }
 
 /// Nodes that have to be evaluated, by id.
@@ -61,7 +65,7 @@ impl Needed {
             needed[root.id().index()] = true;
         }
         // Users stand behind their operands, so that backwards each node is known before its operands.
-        for node in dag.body_nodes().rev() {
+        for node in dag.roots.iter().chain(dag.body_nodes().rev()) {
             if needed[node.id().index()] && state.value(node.id()).is_none() {
                 for operand in node.data().kind.operands() {
                     needed[operand.index()] = true;
@@ -71,8 +75,8 @@ impl Needed {
         Needed(needed)
     }
 
-    pub fn contains(&self, node: &Node) -> bool {
-        self.0[node.id().index()]
+    pub fn contains(&self, id: NodeId) -> bool {
+        self.0[id.index()]
     }
 }
 
@@ -84,7 +88,9 @@ pub(crate) fn evaluate(state: &mut State, node: &Node, tree: Option<NodeId>) -> 
     }
     let data = node.data();
     trace::before(state, &data);
-    let (result, time) = take_ahead(state, &data).unwrap_or_else(|| timed(state, &data));
+    let ahead = take_ahead(state, &data);
+    let here = || state.context().timed(&data, &|id| state.value(id));
+    let Ahead { result, time } = ahead.unwrap_or_else(here);
     let value = result?;
     if let (Some(profile), Some(time)) = (&mut state.profile, time) {
         profile.record(&data, tree, time, value.byte_size());
@@ -94,18 +100,9 @@ pub(crate) fn evaluate(state: &mut State, node: &Node, tree: Option<NodeId>) -> 
     Ok(())
 }
 
-/// A result and how long it took.
-type Timed = (Result<Array, EvalError>, Option<Duration>);
-
 /// The result that was computed before its turn, if the turn comes as it should: all operands have values.
-fn take_ahead(state: &mut State, data: &NodeData) -> Option<Timed> {
-    let Ahead { result, time } = state.ahead.remove(&data.id)?;
+fn take_ahead(state: &mut State, data: &NodeData) -> Option<Ahead> {
+    let ahead = state.ahead.remove(&data.id)?;
     let has_operands = data.kind.operands().iter().all(|operand| state.value(*operand).is_some());
-    (has_operands && state.context().supports(data)).then_some((result, time))
-}
-
-fn timed(state: &State, data: &NodeData) -> Timed {
-    let start = state.profile.is_some().then(Instant::now);
-    let result = state.context().compute(data, &|id| state.value(id));
-    (result, start.map(|start| start.elapsed()))
+    (has_operands && state.context().supports(data)).then_some(ahead)
 }

@@ -40,17 +40,18 @@ pub(crate) fn announce(state: &mut State) {
 
 /// Prints the nodes that are going to be evaluated, if asked to.
 pub(crate) fn dump_nodes(state: &mut State, nodes: &[Node]) {
-    if state.flags.dump {
-        let lines = nodes.iter().map(|node| format!("{}\n", node_text(&node.data(), state.spelling)));
-        let text = lines.collect::<String>() + "\n";
-        state.console.print(&text);
-    }
+    let line = |node: &Node, spelling| node_text(&node.data(), spelling) + "\n";
+    dump(state, |spelling| nodes.iter().map(|node| line(node, spelling)).collect());
 }
 
 /// Prints the tree that is going to be evaluated, if asked to.
 pub(crate) fn dump_tree(state: &mut State, tree: &Tree) {
+    dump(state, |spelling| tree_text(tree, spelling) + "\n");
+}
+
+fn dump(state: &mut State, text: impl FnOnce(Spelling) -> String) {
     if state.flags.dump {
-        let text = tree_text(tree, state.spelling) + "\n\n";
+        let text = text(state.spelling) + "\n";
         state.console.print(&text);
     }
 }

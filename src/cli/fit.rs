@@ -19,9 +19,7 @@ use crate::fit::residuals::Residuals;
 use crate::fit::slices::fit_slices;
 use crate::fit::statistics::with_theta;
 use crate::fit::{FitError, Problem, Project, Settings};
-use crate::model::graph::from_model::graph_of;
-use crate::model::graph::to_yaml;
-use crate::model::{Model, load, rewrite};
+use crate::model::{Model, load, rewrite, to_yaml};
 use cembra_vm::value::Category;
 use std::io::Write;
 use std::path::Path;
@@ -211,8 +209,7 @@ fn saved_model(origin: &Origin<'_>, task: &Task, outcome: &Outcome) -> Result<St
     if let Some(text) = rewrite::with_values(&files, &full, &theta, read) {
         return Ok(text);
     }
-    let graph = graph_of(&with_theta(&full, &theta));
-    graph.and_then(|graph| to_yaml::yaml(&graph)).map_err(|error| model_source::failure(&[error], &[]))
+    Ok(to_yaml::yaml(&with_theta(&full, &theta)))
 }
 
 /// Writes a file as a whole.

@@ -15,11 +15,12 @@ use crate::columns::npy_header::{self, Cells};
 use crate::inspect::program_text;
 use crate::model::error::{Findings, WarningKind};
 use crate::model::graph::from_model::graph_of;
-use crate::model::graph::{GraphIR, print as graph_print, to_yaml};
+use crate::model::graph::{GraphIR, print as graph_print};
 use crate::model::interpret::{ComponentCurve, Spectrum};
 use crate::model::library::{Setup, evenly_spaced};
 use crate::model::load;
 use crate::model::schedule::{self, Reason, Schedule, packed};
+use crate::model::to_yaml;
 use crate::model::tree::{Domain, Model};
 use cembra_vm::value::{Category, ScalarType};
 use std::path::Path;
@@ -112,13 +113,14 @@ fn summary(model: &Model) -> String {
 }
 
 fn graph(args: &GraphArgs) -> Result<String, Failure> {
-    let graph = graph_from(&model(&args.model)?)?;
-    match args.format {
-        GraphFormat::Text => Ok(graph_print::text(&graph)),
-        GraphFormat::Json => Ok(graph_print::json(&graph)),
-        GraphFormat::Dot => Ok(graph_print::dot(&graph)),
-        GraphFormat::Yaml => to_yaml::yaml(&graph).map_err(|error| failure(&[error], &[])),
-    }
+    let model = model(&args.model)?;
+    let graph = graph_from(&model)?;
+    Ok(match args.format {
+        GraphFormat::Text => graph_print::text(&graph),
+        GraphFormat::Json => graph_print::json(&graph),
+        GraphFormat::Dot => graph_print::dot(&graph),
+        GraphFormat::Yaml => to_yaml::yaml(&model),
+    })
 }
 
 fn graph_from(model: &Model) -> Result<GraphIR, Failure> {

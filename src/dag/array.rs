@@ -21,43 +21,115 @@ pub const RANK_LIMIT: usize = 64;
 /// Elements of one type.
 pub type Elements<T> = ArcArray<T, IxDyn>;
 
-/// Element types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DType {
-    /// `bool`.
-    Bool,
-    /// `int8`.
-    Int8,
-    /// `int32`.
-    Int32,
-    /// `int64`.
-    Int64,
-    /// `float16`.
-    Float16,
-    /// `float32`.
-    Float32,
-    /// `float64`.
-    Float64,
-    /// `<Uk`: texts of up to this many characters.
-    Text(usize),
+/// A row for each type of elements: variant, Rust type, numpy's name. `$d` is a dollar sign, for the macros inside.
+macro_rules! types {
+    ($d:tt $($variant:ident $rust:ty, $name:literal;)*) => {
+        /// Element types.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum DType {
+            $(#[doc = concat!("`", $name, "`.")] $variant,)*
+            /// `<Uk`: texts of up to this many characters.
+            Text(usize),
+        }
+
+        impl DType {
+            /// The type with one of numpy's names.
+            pub fn from_name(name: &str) -> Option<DType> {
+                match name {
+                    $($name => Some(DType::$variant),)*
+                    _ => name.strip_prefix("<U").and_then(|width| width.parse().ok()).map(DType::Text),
+                }
+            }
+
+            /// Bytes of an element; texts count as numpy stores them.
+            pub fn item_size(self) -> usize {
+                match self {
+                    $(DType::$variant => size_of::<$rust>(),)*
+                    DType::Text(width) => 4 * width,
+                }
+            }
+        }
+
+        impl fmt::Display for DType {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(DType::$variant => f.write_str($name),)*
+                    DType::Text(width) => write!(f, "<U{width}"),
+                }
+            }
+        }
+
+        /// An array of the graph.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Array {
+            $(#[doc = concat!("`", $name, "`.")] $variant(Elements<$rust>),)*
+            /// `<Uk`.
+            Text(TextArray),
+        }
+
+        impl Array {
+            /// The type of the elements.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(Array::$variant(_) => DType::$variant,)*
+                    Array::Text(texts) => DType::Text(texts.width),
+                }
+            }
+        }
+
+        $(impl Element for $rust {
+            const DTYPE: DType = DType::$variant;
+            fn wrap(elements: Elements<$rust>) -> Array {
+                Array::$variant(elements)
+            }
+            fn unwrap(array: &Array) -> Option<&Elements<$rust>> {
+                match array {
+                    Array::$variant(elements) => Some(elements),
+                    _ => None,
+                }
+            }
+        })*
+
+        /// Runs an expression on the elements of an array, whatever their type; texts give their codes.
+        macro_rules! each_type {
+            ($d array:expr, $d elements:ident => $d body:expr) => {
+                match $d array {
+                    $(Array::$variant($d elements) => $d body,)*
+                    Array::Text(TextArray { codes: $d elements, .. }) => $d body,
+                }
+            };
+        }
+
+        /// Makes an array of the same type from the elements of an array.
+        macro_rules! same_type {
+            ($d array:expr, $d elements:ident => $d body:expr) => {
+                match $d array {
+                    $($d crate::dag::array::Array::$variant($d elements) => {
+                        $d crate::dag::array::Array::$variant($d body)
+                    })*
+                    $d crate::dag::array::Array::Text(texts) => {
+                        let $d elements = &texts.codes;
+                        let codes = $d body;
+                        $d crate::dag::array::Array::Text($d crate::dag::array::TextArray { codes, ..texts.clone() })
+                    }
+                }
+            };
+        }
+        pub(crate) use same_type;
+    };
+}
+
+types! { $
+    Bool bool, "bool";
+    Int8 i8, "int8";
+    Int32 i32, "int32";
+    Int64 i64, "int64";
+    Float16 f16, "float16";
+    Float32 f32, "float32";
+    Float64 f64, "float64";
 }
 
 impl DType {
-    /// The type with one of numpy's names.
-    pub fn from_name(name: &str) -> Option<DType> {
-        const NUMBERS: [DType; 7] = [
-            DType::Bool,
-            DType::Int8,
-            DType::Int32,
-            DType::Int64,
-            DType::Float16,
-            DType::Float32,
-            DType::Float64,
-        ];
-        let text = || name.strip_prefix("<U").and_then(|width| width.parse().ok()).map(DType::Text);
-        NUMBERS.into_iter().find(|dtype| dtype.to_string() == name).or_else(text)
-    }
-
     /// True for floats.
     pub fn is_float(self) -> bool {
         matches!(self, DType::Float16 | DType::Float32 | DType::Float64)
@@ -68,30 +140,9 @@ impl DType {
         matches!(self, DType::Text(_))
     }
 
-    /// Bytes of an element; texts count as numpy stores them.
-    pub fn item_size(self) -> usize {
-        match self {
-            DType::Bool | DType::Int8 => 1,
-            DType::Float16 => 2,
-            DType::Int32 | DType::Float32 => 4,
-            DType::Int64 | DType::Float64 => 8,
-            DType::Text(width) => 4 * width,
-        }
-    }
-}
-
-impl fmt::Display for DType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DType::Bool => f.write_str("bool"),
-            DType::Int8 => f.write_str("int8"),
-            DType::Int32 => f.write_str("int32"),
-            DType::Int64 => f.write_str("int64"),
-            DType::Float16 => f.write_str("float16"),
-            DType::Float32 => f.write_str("float32"),
-            DType::Float64 => f.write_str("float64"),
-            DType::Text(width) => write!(f, "<U{width}"),
-        }
+    /// True for the types that numpy's literals have, so that texts need not name them.
+    pub(crate) fn is_literal(self) -> bool {
+        matches!(self, DType::Bool | DType::Int64 | DType::Float64)
     }
 }
 
@@ -134,67 +185,6 @@ impl TextArray {
     }
 }
 
-/// An array of the graph.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Array {
-    /// `bool`.
-    Bool(Elements<bool>),
-    /// `int8`.
-    Int8(Elements<i8>),
-    /// `int32`.
-    Int32(Elements<i32>),
-    /// `int64`.
-    Int64(Elements<i64>),
-    /// `float16`.
-    Float16(Elements<f16>),
-    /// `float32`.
-    Float32(Elements<f32>),
-    /// `float64`.
-    Float64(Elements<f64>),
-    /// `<Uk`.
-    Text(TextArray),
-}
-
-/// Runs an expression on the elements of an array, whatever their type; texts give their codes.
-macro_rules! each_type {
-    ($array:expr, $elements:ident => $body:expr) => {
-        match $array {
-            Array::Bool($elements) => $body,
-            Array::Int8($elements) => $body,
-            Array::Int32($elements) => $body,
-            Array::Int64($elements) => $body,
-            Array::Float16($elements) => $body,
-            Array::Float32($elements) => $body,
-            Array::Float64($elements) => $body,
-            Array::Text(texts) => {
-                let $elements = &texts.codes;
-                $body
-            }
-        }
-    };
-}
-
-/// Makes an array of the same type from the elements of an array.
-macro_rules! same_type {
-    ($array:expr, $elements:ident => $body:expr) => {
-        match $array {
-            $crate::dag::array::Array::Bool($elements) => $crate::dag::array::Array::Bool($body),
-            $crate::dag::array::Array::Int8($elements) => $crate::dag::array::Array::Int8($body),
-            $crate::dag::array::Array::Int32($elements) => $crate::dag::array::Array::Int32($body),
-            $crate::dag::array::Array::Int64($elements) => $crate::dag::array::Array::Int64($body),
-            $crate::dag::array::Array::Float16($elements) => $crate::dag::array::Array::Float16($body),
-            $crate::dag::array::Array::Float32($elements) => $crate::dag::array::Array::Float32($body),
-            $crate::dag::array::Array::Float64($elements) => $crate::dag::array::Array::Float64($body),
-            $crate::dag::array::Array::Text(texts) => {
-                let $elements = &texts.codes;
-                let codes = $body;
-                $crate::dag::array::Array::Text($crate::dag::array::TextArray { codes, ..texts.clone() })
-            }
-        }
-    };
-}
-pub(crate) use same_type;
-
 impl Array {
     /// Numbers or truth values in row-major order, of a shape with as many elements.
     pub fn new<T: Element>(values: Vec<T>, shape: &[usize]) -> Option<Array> {
@@ -211,20 +201,6 @@ impl Array {
     pub fn texts<S: AsRef<str>>(texts: &[S]) -> Array {
         let made = TextArray::new(texts, &[texts.len()], 0);
         Array::Text(made.expect("a vector has as many elements as texts"))
-    }
-
-    /// The type of the elements.
-    pub fn dtype(&self) -> DType {
-        match self {
-            Array::Bool(_) => DType::Bool,
-            Array::Int8(_) => DType::Int8,
-            Array::Int32(_) => DType::Int32,
-            Array::Int64(_) => DType::Int64,
-            Array::Float16(_) => DType::Float16,
-            Array::Float32(_) => DType::Float32,
-            Array::Float64(_) => DType::Float64,
-            Array::Text(texts) => DType::Text(texts.width),
-        }
     }
 
     /// Sizes of the axes; empty for a single value.
@@ -285,31 +261,4 @@ pub trait Element: Copy + fmt::Debug + Send + Sync + 'static {
     fn wrap(elements: Elements<Self>) -> Array;
     /// The elements of an array of that type.
     fn unwrap(array: &Array) -> Option<&Elements<Self>>;
-}
-
-macro_rules! element {
-    ($($rust:ty, $variant:ident;)*) => { $(
-        impl Element for $rust {
-            const DTYPE: DType = DType::$variant;
-            fn wrap(elements: Elements<$rust>) -> Array {
-                Array::$variant(elements)
-            }
-            fn unwrap(array: &Array) -> Option<&Elements<$rust>> {
-                match array {
-                    Array::$variant(elements) => Some(elements),
-                    _ => None,
-                }
-            }
-        }
-    )* };
-}
-
-element! {
-    bool, Bool;
-    i8, Int8;
-    i32, Int32;
-    i64, Int64;
-    f16, Float16;
-    f32, Float32;
-    f64, Float64;
 }

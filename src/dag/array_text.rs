@@ -42,12 +42,11 @@ pub fn value_text(array: &Array, detail: Detail) -> String {
 /// The value as `repr(array)` prints it: `array([1, 2, 3])`.
 pub fn repr_text(array: &Array) -> String {
     let dtype = array.dtype();
-    let is_default = ["bool", "int64", "float64"].contains(&dtype.to_string().as_str());
     let mut suffix = String::new();
     if array.len() > THRESHOLD {
         suffix.push_str(&format!(", shape={}", shape_text(array.shape())));
     }
-    if !is_default || array.is_empty() {
+    if !dtype.is_literal() || array.is_empty() {
         suffix.push_str(&match dtype.is_text() {
             true => format!(", dtype='{dtype}'"),
             false => format!(", dtype={dtype}"),
@@ -205,7 +204,10 @@ fn floats<T: FloatText>(values: &[T], form: Form) -> Vec<String> {
 /// Numbers with their points below each other.
 fn aligned_floats<T: FloatText>(values: &[T]) -> Vec<String> {
     let finite: Vec<T> = values.iter().copied().filter(|v| v.wide().is_finite()).collect();
-    let parts = if needs_exponents(&finite) { with_exponents(&finite) } else { without_exponents(&finite) };
+    let parts: Vec<(String, String)> = match needs_exponents(&finite) {
+        true => with_exponents(&finite),
+        false => finite.iter().map(|v| positional(*v)).collect(),
+    };
     let mut left = parts.iter().map(|(whole, _)| whole.len()).max().unwrap_or(0);
     let right = parts.iter().map(|(_, rest)| rest.len()).max().unwrap_or(0);
     for word in values.iter().filter_map(|v| special(v.wide())) {
@@ -226,11 +228,6 @@ fn needs_exponents<T: FloatText>(finite: &[T]) -> bool {
     let magnitudes = finite.iter().map(|v| v.wide().abs()).filter(|v| *v != 0.0);
     let (smallest, largest) = magnitudes.fold((f64::INFINITY, 0.0f64), |(s, l), v| (s.min(v), l.max(v)));
     largest > 0.0 && (largest >= T::EXPONENT_FROM || smallest < 1e-4 || largest / smallest > 1000.0)
-}
-
-/// Whole parts and fractions.
-fn without_exponents<T: FloatText>(finite: &[T]) -> Vec<(String, String)> {
-    finite.iter().map(|v| positional(*v)).collect()
 }
 
 /// First digits, and further digits with the exponent: as many digits for all as one needs, those of the

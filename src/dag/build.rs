@@ -31,7 +31,7 @@ impl Graph {
 
     /// An array that is part of the graph.
     pub fn timeseries_constant(&self, values: Array) -> Node {
-        Node::new(self, self.add(Kind::TimeseriesConstant(values), ""))
+        Node::made(self, Kind::TimeseriesConstant(values))
     }
 
     /// An array given at evaluation, without a default.
@@ -74,12 +74,14 @@ impl Graph {
         merge_nodes: &[Node],
     ) -> Node {
         let own = |nodes: &[Node]| nodes.iter().map(|node| self.own(node)).collect::<Vec<_>>();
-        let kind = Kind::VariantSelector {
-            selector: self.own(selector),
-            branches: branches.iter().map(|(key, nodes)| ((*key).into(), own(nodes))).collect(),
-            merge_nodes: own(merge_nodes),
-        };
-        Node::new(self, self.add(kind, ""))
+        Node::made(
+            self,
+            Kind::VariantSelector {
+                selector: self.own(selector),
+                branches: branches.iter().map(|(key, nodes)| ((*key).into(), own(nodes))).collect(),
+                merge_nodes: own(merge_nodes),
+            },
+        )
     }
 
     /// The id of a node of this graph.
@@ -104,7 +106,7 @@ where
 {
     let graph = condition.graph();
     let (then, otherwise) = (graph.own(then), graph.own(otherwise));
-    Node::new(graph, graph.add(Kind::Where { condition: condition.id(), then, otherwise }, ""))
+    Node::made(graph, Kind::Where { condition: condition.id(), then, otherwise })
 }
 
 /// The value of the first clause, `(condition, value)`, whose condition is true, else the default. All
@@ -118,7 +120,7 @@ where
 {
     let graph = default.graph();
     let clauses = own_clauses(graph, clauses);
-    Node::new(graph, graph.add(Kind::MultiClauseWhere { clauses, default: default.id() }, ""))
+    Node::made(graph, Kind::MultiClauseWhere { clauses, default: default.id() })
 }
 
 /// As [`multi_clause_where`], for conditions that exclude each other; the companion, which tells that
@@ -137,8 +139,7 @@ where
     let graph = default.graph();
     let clauses = own_clauses(graph, clauses);
     let companion = graph.own(companion);
-    let kind = Kind::ExclusiveMultiClauseWhere { clauses, default: default.id(), companion };
-    Node::new(graph, graph.add(kind, ""))
+    Node::made(graph, Kind::ExclusiveMultiClauseWhere { clauses, default: default.id(), companion })
 }
 
 fn own_clauses<T>(graph: &Graph, clauses: &[(&Node<T>, &Node<T>)]) -> Vec<Clause> {
@@ -236,7 +237,6 @@ impl<T> Node<T> {
     }
 
     fn on_axis(&self, op: AxisOp, axis: impl Into<Axis>) -> Node<T> {
-        let kind = Kind::Axis { op, node: self.id(), axis: axis.into() };
-        Node::new(self.graph(), self.graph().add(kind, ""))
+        Node::made(self.graph(), Kind::Axis { op, node: self.id(), axis: axis.into() })
     }
 }

@@ -72,54 +72,26 @@ pub struct Room {
     table: Vec<i32>,
 }
 
-/// Elements in row-major order as the machine holds them.
-#[derive(Clone, Copy, Debug)]
-pub enum Cells<'a> {
-    /// BOOLEAN.
-    Bool(&'a [bool]),
-    /// INT32.
-    Int32(&'a [i32]),
-    /// INT64.
-    Int64(&'a [i64]),
-    /// FLOAT32.
-    Float32(&'a [f32]),
-    /// FLOAT64.
-    Float64(&'a [f64]),
-}
-
-impl<'a> Cells<'a> {
-    /// The cells of an array: where they lie, or in the room.
-    pub fn of(array: &'a Array, texts: &mut Texts, room: &'a mut Room) -> Cells<'a> {
-        match array {
-            Array::Bool(elements) => Cells::Bool(row_major(elements, &mut room.bools)),
-            Array::Int8(elements) => {
-                Cells::Int32(refill(&mut room.int32, elements.iter().map(|v| i32::from(*v))))
-            }
-            Array::Int32(elements) => Cells::Int32(row_major(elements, &mut room.int32)),
-            Array::Int64(elements) => Cells::Int64(row_major(elements, &mut room.int64)),
-            Array::Float16(elements) => {
-                Cells::Float32(refill(&mut room.float32, elements.iter().map(|v| v.to_f32())))
-            }
-            Array::Float32(elements) => Cells::Float32(row_major(elements, &mut room.float32)),
-            Array::Float64(elements) => Cells::Float64(row_major(elements, &mut room.float64)),
-            Array::Text(array) => Cells::Int32(texts.codes_of(array, room)),
+/// The elements of an array as the machine holds them: where they lie, or in the room. Its [`ValueType`] is one of the
+/// machine.
+pub fn view_of<'a>(array: &'a Array, texts: &mut Texts, room: &'a mut Room) -> NdView<'a> {
+    fn view<'a, T: NdCell>(cells: &'a [T], shape: &[usize]) -> NdView<'a> {
+        NdView::from_slice(cells, shape).expect("an array has as many elements as its shape says")
+    }
+    let shape = array.shape();
+    match array {
+        Array::Bool(elements) => view(row_major(elements, &mut room.bools), shape),
+        Array::Int8(elements) => view(refill(&mut room.int32, elements.iter().map(|v| i32::from(*v))), shape),
+        Array::Int32(elements) => view(row_major(elements, &mut room.int32), shape),
+        Array::Int64(elements) => view(row_major(elements, &mut room.int64), shape),
+        Array::Float16(elements) => {
+            view(refill(&mut room.float32, elements.iter().map(|v| v.to_f32())), shape)
         }
+        Array::Float32(elements) => view(row_major(elements, &mut room.float32), shape),
+        Array::Float64(elements) => view(row_major(elements, &mut room.float64), shape),
+        Array::Text(texts_of) => view(texts.codes_of(texts_of, room), shape),
     }
 }
-
-/// Runs an expression on the cells, whatever their type.
-macro_rules! each_cell {
-    ($cells:expr, $slice:ident => $body:expr) => {
-        match $cells {
-            $crate::dag::cells::Cells::Bool($slice) => $body,
-            $crate::dag::cells::Cells::Int32($slice) => $body,
-            $crate::dag::cells::Cells::Int64($slice) => $body,
-            $crate::dag::cells::Cells::Float32($slice) => $body,
-            $crate::dag::cells::Cells::Float64($slice) => $body,
-        }
-    };
-}
-pub(crate) use each_cell;
 
 fn row_major<'a, T: Element>(elements: &'a Elements<T>, room: &'a mut Vec<T>) -> &'a [T] {
     match elements.as_slice() {
@@ -136,14 +108,12 @@ fn refill<T>(room: &mut Vec<T>, cells: impl Iterator<Item = T>) -> &[T] {
 
 /// An array as a literal of the machine; nothing if the machine has no such arrays.
 pub fn literal(array: &Array, texts: &mut Texts) -> Option<Value> {
+    let qtype = ValueType::of(array).qtype()?;
     let mut room = Room::default();
-    let cells = Cells::of(array, texts, &mut room);
-    match ValueType::of(array).qtype()? {
-        QType::NdArray(qtype) => {
-            let rows = each_cell!(cells, slice => NdRows::from_slice(qtype, array.shape(), slice)).ok()?;
-            Some(Value::NdArray(Arc::new(rows)))
-        }
-        _ => Some(each_cell!(cells, slice => Value::from(slice[0]))),
+    let view = view_of(array, texts, &mut room);
+    match qtype {
+        QType::NdArray(qtype) => Some(Value::NdArray(Arc::new(NdRows::from_view(qtype, &view).ok()?))),
+        _ => view.scalars().next().map(Value::Scalar),
     }
 }
 

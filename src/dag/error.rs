@@ -1,34 +1,28 @@
 //! Why a graph cannot be sorted, cut into trees or read.
 
-use crate::dag::kind::NodeId;
+use crate::dag::kind::{NodeId, NodePlace};
 use thiserror::Error;
 
 /// Why a graph cannot be sorted, cut into trees or read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DagError {
     /// A node needs its own value.
-    #[error("the graph has a cycle through node {id}{}", named(name))]
+    #[error("the graph has a cycle through node {node}")]
     Cycle {
         /// The first node that sorting met again while its operands were being sorted.
-        id: NodeId,
-        /// Its name.
-        name: String,
+        node: NodePlace,
     },
     /// Two trees would have one root.
-    #[error("node {id}{} is given as a root twice", named(name))]
+    #[error("node {node} is given as a root twice")]
     DuplicateRoot {
         /// The root.
-        id: NodeId,
-        /// Its name.
-        name: String,
+        node: NodePlace,
     },
     /// A tree computes something; placeholders and constants are inputs of trees.
-    #[error("node {id}{} is a {kind}, which cannot be the root of a tree", named(name))]
+    #[error("node {node} is a {kind}, which cannot be the root of a tree")]
     LeafRoot {
         /// The root.
-        id: NodeId,
-        /// Its name.
-        name: String,
+        node: NodePlace,
         /// `placeholder` or `constant`.
         kind: &'static str,
     },
@@ -77,9 +71,4 @@ pub enum DagError {
         /// What is wrong.
         what: String,
     },
-}
-
-/// ` 'name'`, or nothing.
-fn named(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!(" '{name}'") }
 }

@@ -24,9 +24,11 @@
 
 use crate::dag::error::DagError;
 use crate::dag::graph::Reader;
-use crate::dag::kind::{Kind, NodeId};
+use crate::dag::kind::NodeId;
 use crate::dag::linearize::{self, Sorter, common_graph};
 use crate::dag::node::Node;
+use petgraph::algo::toposort;
+use petgraph::graph::{DiGraph, NodeIndex};
 
 /// The nodes of one root.
 #[derive(Clone, Debug)]
@@ -84,12 +86,11 @@ pub fn partition(roots: &[Node]) -> Result<Vec<Tree>, DagError> {
 
 fn check_root(reader: &Reader<'_>, id: NodeId, places: &[Option<usize>]) -> Result<(), DagError> {
     let data = reader.data(id)?;
-    let name = || data.name.to_string();
     match places[id.index()] {
-        Some(_) => Err(DagError::DuplicateRoot { id, name: name() }),
-        None if data.kind.is_constant() => Err(DagError::LeafRoot { id, name: name(), kind: "constant" }),
-        None if data.kind.is_placeholder() => {
-            Err(DagError::LeafRoot { id, name: name(), kind: "placeholder" })
+        Some(_) => Err(DagError::DuplicateRoot { node: data.place() }),
+        None if data.kind.is_leaf() => {
+            let kind = if data.kind.is_constant() { "constant" } else { "placeholder" };
+            Err(DagError::LeafRoot { node: data.place(), kind })
         }
         None => Ok(()),
     }
@@ -107,7 +108,7 @@ fn tree(
     sorter.sort(root.id(), is_boundary, &mut order)?;
     let (mut inputs, mut body) = (Vec::new(), Vec::new());
     for id in order {
-        let is_input = is_boundary(id) || is_leaf(&reader.data(id)?.kind);
+        let is_input = is_boundary(id) || reader.data(id)?.kind.is_leaf();
         if is_input { inputs.push(id) } else { body.push(id) }
     }
     inputs.sort_unstable();
@@ -115,35 +116,26 @@ fn tree(
     Ok(Tree { root: root.clone(), inputs: handles(inputs), body: handles(body) })
 }
 
-fn is_leaf(kind: &Kind) -> bool {
-    kind.is_constant() || kind.is_placeholder()
-}
-
 /// Places of the trees in the order of the queue; nothing if some wait for each other for ever.
 fn emission_order(trees: &[Option<Tree>], places: &[Option<usize>]) -> Option<Vec<usize>> {
-    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); trees.len()];
-    let mut waits_for: Vec<usize> = vec![0; trees.len()];
+    let mut reads: DiGraph<(), ()> = DiGraph::with_capacity(trees.len(), 0);
+    for _ in trees {
+        reads.add_node(());
+    }
     for (place, tree) in trees.iter().enumerate() {
         let inputs = tree.iter().flat_map(|tree| &tree.inputs);
         for read in inputs.filter_map(|input| places[input.id().index()]) {
-            readers[read].push(place);
-            waits_for[place] += 1;
+            reads.add_edge(NodeIndex::new(read), NodeIndex::new(place), ());
         }
     }
     let mut rounds: Vec<usize> = vec![0; trees.len()];
-    let mut ready: Vec<usize> = (0..trees.len()).filter(|place| waits_for[*place] == 0).collect();
-    let mut reached = 0;
-    while let Some(read) = ready.pop() {
-        reached += 1;
-        for &place in &readers[read] {
-            rounds[place] = rounds[place].max(rounds[read] + usize::from(read > place));
-            waits_for[place] -= 1;
-            if waits_for[place] == 0 {
-                ready.push(place);
-            }
+    for read in toposort(&reads, None).ok()? {
+        for place in reads.neighbors(read) {
+            let round = rounds[read.index()] + usize::from(read > place);
+            rounds[place.index()] = rounds[place.index()].max(round);
         }
     }
     let mut order: Vec<usize> = (0..trees.len()).collect();
     order.sort_by_key(|place| rounds[*place]);
-    (reached == trees.len()).then_some(order)
+    Some(order)
 }

@@ -13,7 +13,7 @@
 //! the passes report those.
 
 use crate::dag::error::DagError;
-use crate::dag::kind::{Kind, NodeId};
+use crate::dag::kind::{Kind, NodeId, NodePlace};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Ids that a graph may use.
@@ -39,6 +39,13 @@ pub struct NodeData {
     pub kind: Kind,
     /// What happens around its evaluation.
     pub flags: NodeFlags,
+}
+
+impl NodeData {
+    /// The node in messages.
+    pub fn place(&self) -> NodePlace {
+        NodePlace { id: self.id, name: self.name.clone() }
+    }
 }
 
 type Slots = Vec<Option<Arc<NodeData>>>;

@@ -16,8 +16,14 @@ pub enum Body {
     Trees(Vec<Tree>),
 }
 
+impl Default for Body {
+    fn default() -> Body {
+        Body::Nodes(Vec::new())
+    }
+}
+
 /// A computation with its inputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Dag {
     /// Values from outside, by id.
     pub placeholders: Vec<Node>,
@@ -32,7 +38,12 @@ pub struct Dag {
 impl Dag {
     /// Its graph; nothing if it is empty.
     pub fn graph(&self) -> Option<&Graph> {
-        self.roots.iter().chain(&self.placeholders).chain(&self.constants).next().map(Node::graph)
+        self.roots.iter().chain(self.leaves()).next().map(Node::graph)
+    }
+
+    /// Values from outside, then those of the graph.
+    pub fn leaves(&self) -> impl Iterator<Item = &Node> {
+        self.placeholders.iter().chain(&self.constants)
     }
 
     /// What is computed, in order; a node that two trees share stands there twice.
@@ -72,13 +83,12 @@ impl Leaves {
     /// Takes the node if it is a leaf.
     fn take(&mut self, node: &Node) -> bool {
         let data = node.data();
-        let is_constant = data.kind.is_constant();
-        if is_constant {
+        if data.kind.is_constant() {
             self.constants.push(node.clone());
         } else if data.kind.is_placeholder() {
             self.placeholders.push(node.clone());
         }
-        is_constant || data.kind.is_placeholder()
+        data.kind.is_leaf()
     }
 
     fn with(self, body: Body, roots: Vec<Node>) -> Dag {

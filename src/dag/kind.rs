@@ -5,6 +5,8 @@
 
 use crate::dag::array::Array;
 use crate::dag::scalar::Scalar;
+use cembra_vm::builtins::nd::reduce;
+use cembra_vm::builtins::{bools, math};
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,9 +32,27 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Declares operators: one variant each with its name in the graph and in numpy.
+/// A node in messages: `n7 'total'`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlace {
+    /// Its id.
+    pub id: NodeId,
+    /// Its name, or an empty text.
+    pub name: Arc<str>,
+}
+
+impl fmt::Display for NodePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name.is_empty() {
+            true => write!(f, "{}", self.id),
+            false => write!(f, "{} '{}'", self.id, self.name),
+        }
+    }
+}
+
+/// Declares operators: one variant each with its name in the graph and in numpy, and what it is on the machine.
 macro_rules! operators {
-    ($(#[$meta:meta])* $name:ident { $($variant:ident $graph:literal $numpy:literal,)* }) => {
+    ($(#[$meta:meta])* $name:ident -> $on_machine:ty { $($variant:ident $graph:literal $numpy:literal $operator:expr,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
@@ -53,6 +73,11 @@ macro_rules! operators {
                 match self { $($name::$variant => $numpy,)* }
             }
 
+            /// The operator of the machine.
+            pub(crate) fn operator(self) -> $on_machine {
+                match self { $($name::$variant => $operator,)* }
+            }
+
             /// The operator with a name in node texts.
             pub fn from_name(name: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|operator| operator.name() == name)
@@ -63,49 +88,63 @@ macro_rules! operators {
 
 operators! {
     /// Element-wise functions of one array.
-    UnaryOp {
-        Negate "negate" "negative",
-        LogicalNot "logical_not" "logical_not",
-        Exp "exp" "exp",
-        Log "log" "log",
+    UnaryOp -> &'static str {
+        Negate "negate" "negative" math::NEG,
+        LogicalNot "logical_not" "logical_not" bools::LOGICAL_NOT,
+        Exp "exp" "exp" math::EXP,
+        Log "log" "log" math::LOG,
     }
 }
 
+/// What an element-wise function of two arrays is on the machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BinaryMeaning {
+    /// An operator on numbers, for dtypes that have no other.
+    Arithmetic(&'static str),
+    /// A comparison.
+    Comparison(&'static str),
+    /// A comparison whose operands change places.
+    Reversed(&'static str),
+    /// An operator on truths.
+    Logic(&'static str),
+}
+use BinaryMeaning::{Arithmetic, Comparison, Logic, Reversed};
+
 operators! {
     /// Element-wise functions of two arrays, broadcast to one shape.
-    BinaryOp {
-        Add "add" "add",
-        Subtract "subtract" "subtract",
-        Multiply "multiply" "multiply",
-        Divide "divide" "divide",
-        Power "power" "power",
-        Maximum "maximum" "maximum",
-        Equal "equal" "equal",
-        NotEqual "not_equal" "not_equal",
-        Less "less" "less",
-        LessEqual "less_equal" "less_equal",
-        Greater "greater" "greater",
-        GreaterEqual "greater_equal" "greater_equal",
-        LogicalAnd "logical_and" "logical_and",
-        LogicalOr "logical_or" "logical_or",
-        LogicalXor "logical_xor" "logical_xor",
+    BinaryOp -> BinaryMeaning {
+        Add "add" "add" Arithmetic(math::ADD),
+        Subtract "subtract" "subtract" Arithmetic(math::SUBTRACT),
+        Multiply "multiply" "multiply" Arithmetic(math::MULTIPLY),
+        Divide "divide" "divide" Arithmetic(math::DIVIDE),
+        Power "power" "power" Arithmetic(math::POW),
+        Maximum "maximum" "maximum" Arithmetic("graph._maximum"),
+        Equal "equal" "equal" Comparison(bools::EQUAL),
+        NotEqual "not_equal" "not_equal" Comparison(bools::NOT_EQUAL),
+        Less "less" "less" Comparison(bools::LESS),
+        LessEqual "less_equal" "less_equal" Comparison(bools::LESS_EQUAL),
+        Greater "greater" "greater" Reversed(bools::LESS),
+        GreaterEqual "greater_equal" "greater_equal" Reversed(bools::LESS_EQUAL),
+        LogicalAnd "logical_and" "logical_and" Logic(bools::LOGICAL_AND),
+        LogicalOr "logical_or" "logical_or" Logic(bools::LOGICAL_OR),
+        LogicalXor "logical_xor" "logical_xor" Logic(bools::NOT_EQUAL),
     }
 }
 
 operators! {
     /// Reductions over axes, apart from [`AxisOp::Quantile`], which has a parameter.
-    Reduction {
-        Sum "sum" "sum",
-        Mean "mean" "mean",
-        Min "min" "min",
-        Max "max" "max",
-        Std "std" "std",
-        Var "var" "var",
-        Median "median" "median",
-        Prod "prod" "prod",
-        Any "any" "any",
-        All "all" "all",
-        CountNonzero "count_nonzero" "count_nonzero",
+    Reduction -> &'static str {
+        Sum "sum" "sum" reduce::SUM,
+        Mean "mean" "mean" reduce::MEAN,
+        Min "min" "min" reduce::MIN,
+        Max "max" "max" reduce::MAX,
+        Std "std" "std" reduce::STD,
+        Var "var" "var" reduce::VAR,
+        Median "median" "median" reduce::MEDIAN,
+        Prod "prod" "prod" reduce::PROD,
+        Any "any" "any" reduce::ANY,
+        All "all" "all" reduce::ALL,
+        CountNonzero "count_nonzero" "count_nonzero" reduce::COUNT,
     }
 }
 
@@ -317,6 +356,11 @@ impl Kind {
     /// True for values that come from outside.
     pub fn is_placeholder(&self) -> bool {
         matches!(self, Kind::Placeholder { .. } | Kind::TimeseriesPlaceholder)
+    }
+
+    /// True for what is not computed from operands.
+    pub fn is_leaf(&self) -> bool {
+        self.is_constant() || self.is_placeholder()
     }
 }
 

@@ -84,8 +84,7 @@ impl<'r> Sorter<'r> {
             if let Some(id) = next {
                 let mark = &mut self.marks[id.index()];
                 if *mark == entered {
-                    let name = self.reader.data(id)?.name.to_string();
-                    return Err(DagError::Cycle { id, name });
+                    return Err(DagError::Cycle { node: self.reader.data(id)?.place() });
                 }
                 if *mark != done {
                     *mark = entered;

@@ -60,7 +60,7 @@
 //! ```
 
 use crate::dag::graph::{Graph, NodeData};
-use crate::dag::kind::NodeId;
+use crate::dag::kind::{Kind, NodeId};
 use crate::dag::scalar::Scalar;
 use std::fmt;
 use std::marker::PhantomData;
@@ -115,6 +115,11 @@ impl<T> Node<T> {
     /// The handle of a node that exists.
     pub(crate) fn new(graph: &Graph, id: NodeId) -> Node<T> {
         Node { graph: graph.clone(), id, dimension: PhantomData }
+    }
+
+    /// A new node without a name.
+    pub(super) fn made(graph: &Graph, kind: Kind) -> Node<T> {
+        Node::new(graph, graph.add(kind, ""))
     }
 
     /// Its id.
@@ -219,18 +224,10 @@ macro_rules! scalar_operands {
             type Type = Unknown;
 
             fn into_node(self, graph: &Graph) -> Node {
-                Scalar::from(self).into_node(graph)
+                Node::made(graph, Kind::Constant(self.into()))
             }
         }
     )* };
 }
 
-scalar_operands!(bool, i64, f64, &str);
-
-impl IntoNode for Scalar {
-    type Type = Unknown;
-
-    fn into_node(self, graph: &Graph) -> Node {
-        Node::new(graph, graph.add(crate::dag::kind::Kind::Constant(self), ""))
-    }
-}
+scalar_operands!(bool, i64, f64, &str, Scalar);

@@ -1,47 +1,40 @@
 //! Numbers as Python and numpy print them: the shortest digits that read back, with a point.
 
 use half::f16;
+use std::fmt::LowerExp;
 
 /// Floats that print.
-pub(crate) trait FloatText: Copy {
-    /// The value, exactly.
-    fn wide(self) -> f64;
-    /// Shortest digits that read back, in Rust's exponent form: `-1.25e-7`.
-    fn shortest(self) -> String;
+pub(crate) trait FloatText: Copy + Into<f64> + LowerExp {
     /// Magnitude from which arrays print with exponents.
     const EXPONENT_FROM: f64;
     /// Power of ten from which single numbers print with exponents.
     const SINGLE_EXPONENT_FROM: i32;
+
+    /// The value, exactly.
+    fn wide(self) -> f64 {
+        self.into()
+    }
+
+    /// Shortest digits that read back, in Rust's exponent form: `-1.25e-7`.
+    fn shortest(self) -> String {
+        format!("{self:e}")
+    }
 }
 
 impl FloatText for f64 {
     const EXPONENT_FROM: f64 = 1e8;
     const SINGLE_EXPONENT_FROM: i32 = 16;
-    fn wide(self) -> f64 {
-        self
-    }
-    fn shortest(self) -> String {
-        format!("{self:e}")
-    }
 }
 
 impl FloatText for f32 {
     const EXPONENT_FROM: f64 = 1e6;
     const SINGLE_EXPONENT_FROM: i32 = 6;
-    fn wide(self) -> f64 {
-        self.into()
-    }
-    fn shortest(self) -> String {
-        format!("{self:e}")
-    }
 }
 
 impl FloatText for f16 {
     const EXPONENT_FROM: f64 = 1e3;
     const SINGLE_EXPONENT_FROM: i32 = 3;
-    fn wide(self) -> f64 {
-        self.to_f64()
-    }
+
     /// Five digits tell all float16 apart.
     fn shortest(self) -> String {
         let reads_back = |text: &String| text.parse::<f64>().map(f16::from_f64) == Ok(self);

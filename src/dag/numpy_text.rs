@@ -11,8 +11,9 @@ use crate::dag::array_text::{Detail, literal_text, shape_text, tuple_text};
 use crate::dag::forest::Tree;
 use crate::dag::graph::NodeData;
 use crate::dag::kind::{Axis, AxisOp, Clause, Dims, Kind, NodeId};
+use crate::dag::node::Node;
 use crate::dag::number_text::{python_float, python_string};
-use crate::dag::printing::{Spelling, arguments_text, is_identifier, list};
+use crate::dag::printing::{Spelling, arguments_text, definition, is_identifier, list};
 
 /// The line that computes a node; nothing for those whose value [`input_line`] writes, and for those
 /// that numpy does not know.
@@ -43,7 +44,7 @@ pub fn numpy_line(node: &NodeData, spelling: Spelling) -> Option<String> {
 pub fn input_line(id: NodeId, value: &Array, detail: Detail, spelling: Spelling) -> String {
     let dtype = value.dtype();
     let shape = value.shape();
-    let is_default = ["bool", "int64", "float64"].contains(&dtype.to_string().as_str()) || dtype.is_text();
+    let is_default = dtype.is_literal() || dtype.is_text();
     let literal = literal_text(value, detail);
     let call = match (spelling, value.is_empty(), is_default) {
         (Spelling::Cembra, true, _) => format!("np.empty({}, dtype='{dtype}')", shape_text(shape)),
@@ -55,14 +56,8 @@ pub fn input_line(id: NodeId, value: &Array, detail: Detail, spelling: Spelling)
 
 /// A tree as a numpy function of the values of its inputs.
 pub fn function_text(tree: &Tree, spelling: Spelling) -> String {
-    let parameters: Vec<String> = tree.inputs().iter().map(|n| format!("{}: np.ndarray", n.id())).collect();
-    let root = tree.root().id().number();
-    let mut text = format!("def t{root}({}) -> np.ndarray:\n", parameters.join(", "));
-    for line in tree.body().iter().filter_map(|node| numpy_line(&node.data(), spelling)) {
-        text.push_str(&format!("    {line}\n"));
-    }
-    text.push_str(&format!("    return n{root}"));
-    text
+    let line = |node: &Node| numpy_line(&node.data(), spelling);
+    definition(tree, "np.ndarray", |_| "np.ndarray".to_owned(), line)
 }
 
 /// The function as Python calls it; those whose names Python cannot write are looked up.
@@ -74,9 +69,8 @@ fn function_name(name: &str, spelling: Spelling) -> String {
 }
 
 fn select(clauses: &[Clause], default: NodeId) -> String {
-    let conditions: Vec<NodeId> = clauses.iter().map(|(condition, _)| *condition).collect();
-    let values: Vec<NodeId> = clauses.iter().map(|(_, value)| *value).collect();
-    format!("np.select({}, {}, {default})", list(&conditions), list(&values))
+    let (conditions, values) = (clauses.iter().map(|clause| clause.0), clauses.iter().map(|clause| clause.1));
+    format!("np.select({}, {}, {default})", list(conditions), list(values))
 }
 
 fn axis_call(op: AxisOp, node: NodeId, axis: &Axis, spelling: Spelling) -> String {

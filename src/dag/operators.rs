@@ -9,32 +9,29 @@ use crate::dag::node::{IntoNode, Mixed, MixesWith, Node, Unknown};
 use std::ops;
 
 /// A node of an operation on two operands.
-fn binary<T, R, U>(op: BinaryOp, left: &Node<T>, right: R) -> Node<U>
-where
-    R: IntoNode,
-{
-    let graph = left.graph();
-    let right = right.into_node(graph);
-    Node::new(graph, graph.add(Kind::Binary(op, left.id(), right.id()), ""))
+fn binary<T, U>(op: BinaryOp, left: &Node<T>, right: impl IntoNode) -> Node<U> {
+    let right = right.into_node(left.graph());
+    Node::made(left.graph(), Kind::Binary(op, left.id(), right.id()))
 }
 
 /// A node of an operation whose left operand is a scalar.
-fn reflected<L, T, U>(op: BinaryOp, left: L, right: &Node<T>) -> Node<U>
-where
-    L: IntoNode,
-{
-    let graph = right.graph();
-    let left = left.into_node(graph);
-    Node::new(graph, graph.add(Kind::Binary(op, left.id(), right.id()), ""))
+fn reflected<T, U>(op: BinaryOp, left: impl IntoNode, right: &Node<T>) -> Node<U> {
+    let left = left.into_node(right.graph());
+    Node::made(right.graph(), Kind::Binary(op, left.id(), right.id()))
 }
 
 fn unary<T>(op: UnaryOp, node: &Node<T>) -> Node<T> {
-    Node::new(node.graph(), node.graph().add(Kind::Unary(op, node.id()), ""))
+    Node::made(node.graph(), Kind::Unary(op, node.id()))
 }
 
 macro_rules! binary_operators {
     ($($trait:ident $method:ident $op:ident;)*) => { $(
-        impl<T, R> ops::$trait<R> for Node<T>
+        binary_operators!(@left $trait $method $op Node<T>, &Node<T>);
+        binary_operators!(@right $trait $method $op bool, i64, f64; Node<T>);
+        binary_operators!(@right $trait $method $op bool, i64, f64; &Node<T>);
+    )* };
+    (@left $trait:ident $method:ident $op:ident $($left:ty),*) => { $(
+        impl<T, R> ops::$trait<R> for $left
         where
             R: IntoNode,
             T: MixesWith<R::Type>,
@@ -45,41 +42,16 @@ macro_rules! binary_operators {
                 binary(BinaryOp::$op, &self, right)
             }
         }
-
-        impl<T, R> ops::$trait<R> for &Node<T>
-        where
-            R: IntoNode,
-            T: MixesWith<R::Type>,
-        {
-            type Output = Node<Mixed<T, R::Type>>;
-
-            fn $method(self, right: R) -> Self::Output {
-                binary(BinaryOp::$op, self, right)
-            }
-        }
-
-        binary_operators!(@reflected $trait $method $op bool i64 f64);
     )* };
-    (@reflected $trait:ident $method:ident $op:ident $($scalar:ident)*) => { $(
-        impl<T> ops::$trait<Node<T>> for $scalar
+    (@right $trait:ident $method:ident $op:ident $($scalar:ident),*; $right:ty) => { $(
+        impl<T> ops::$trait<$right> for $scalar
         where
             Unknown: MixesWith<T>,
         {
             type Output = Node<Mixed<Unknown, T>>;
 
-            fn $method(self, right: Node<T>) -> Self::Output {
+            fn $method(self, right: $right) -> Self::Output {
                 reflected(BinaryOp::$op, self, &right)
-            }
-        }
-
-        impl<T> ops::$trait<&Node<T>> for $scalar
-        where
-            Unknown: MixesWith<T>,
-        {
-            type Output = Node<Mixed<Unknown, T>>;
-
-            fn $method(self, right: &Node<T>) -> Self::Output {
-                reflected(BinaryOp::$op, self, right)
             }
         }
     )* };
@@ -96,28 +68,22 @@ binary_operators! {
 }
 
 macro_rules! unary_operators {
-    ($($trait:ident $method:ident $op:ident;)*) => { $(
-        impl<T> ops::$trait for Node<T> {
+    ($($trait:ident $method:ident $op:ident $node:ty;)*) => { $(
+        impl<T> ops::$trait for $node {
             type Output = Node<T>;
 
             fn $method(self) -> Node<T> {
                 unary(UnaryOp::$op, &self)
             }
         }
-
-        impl<T> ops::$trait for &Node<T> {
-            type Output = Node<T>;
-
-            fn $method(self) -> Node<T> {
-                unary(UnaryOp::$op, self)
-            }
-        }
     )* };
 }
 
 unary_operators! {
-    Neg neg Negate;
-    Not not LogicalNot;
+    Neg neg Negate Node<T>;
+    Neg neg Negate &Node<T>;
+    Not not LogicalNot Node<T>;
+    Not not LogicalNot &Node<T>;
 }
 
 macro_rules! binary_methods {

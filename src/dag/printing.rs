@@ -70,17 +70,23 @@ pub fn node_text(node: &NodeData, spelling: Spelling) -> String {
 pub fn tree_text(tree: &Tree, spelling: Spelling) -> String {
     let parameter = |node: &Node| {
         let kind = &node.data().kind;
-        let is_leaf = kind.is_constant() || kind.is_placeholder();
-        format!("{}: graph.{}", node.id(), if is_leaf { kind.name() } else { "Node" })
+        format!("graph.{}", if kind.is_leaf() { kind.name() } else { "Node" })
     };
-    let parameters: Vec<String> = tree.inputs().iter().map(parameter).collect();
-    let root = tree.root().id().number();
-    let mut text = format!("def t{root}({}) -> graph.Node:\n", parameters.join(", "));
-    for node in tree.body() {
-        text.push_str(&format!("    {}\n", node_text(&node.data(), spelling)));
-    }
-    text.push_str(&format!("    return n{root}\n"));
-    text
+    let line = |node: &Node| Some(node_text(&node.data(), spelling));
+    definition(tree, "graph.Node", parameter, line) + "\n"
+}
+
+/// The definition of a function: types of parameters, and lines of nodes.
+pub(crate) fn definition(
+    tree: &Tree,
+    result: &str,
+    parameter: impl Fn(&Node) -> String,
+    line: impl Fn(&Node) -> Option<String>,
+) -> String {
+    let parameters = tree.inputs().iter().map(|node| format!("{}: {}", node.id(), parameter(node)));
+    let (root, parameters) = (tree.root().id().number(), parameters.collect::<Vec<_>>().join(", "));
+    let lines: String = tree.body().iter().filter_map(line).map(|line| format!("    {line}\n")).collect();
+    format!("def t{root}({parameters}) -> {result}:\n{lines}    return n{root}")
 }
 
 /// An intermediate form: sections of placeholders, constants, and trees or nodes.
@@ -117,7 +123,10 @@ impl Text<'_> {
                 let default = default.as_ref().map_or("None".to_owned(), |value| self.scalar(value));
                 return format!("graph.placeholder({name}, default_value={default})");
             }
-            Kind::TimeseriesConstant(values) => format!("values={}", self.values(values)),
+            Kind::TimeseriesConstant(values) => format!(
+                "values={}",
+                if self.spelling == Spelling::Cembra { typed_list(values) } else { repr_text(values) }
+            ),
             Kind::TimeseriesPlaceholder => return format!("graph.timeseries_placeholder({name})"),
             Kind::Unary(_, node) => format!("node={node}"),
             Kind::Binary(_, left, right) => format!("left={left}, right={right}"),
@@ -166,14 +175,6 @@ impl Text<'_> {
         }
     }
 
-    /// All values, with their type and shape where a list does not say them.
-    fn values(&self, values: &Array) -> String {
-        match self.spelling {
-            Spelling::Cembra => typed_list(values),
-            _ => repr_text(values),
-        }
-    }
-
     fn branches(&self, branches: &[Branch]) -> String {
         let branch = |(key, nodes): &Branch| match self.spelling {
             Spelling::Cembra => format!("{}: {}", python_string(key), list(nodes)),
@@ -186,9 +187,10 @@ impl Text<'_> {
     fn prefix(&self) -> &'static str {
         match self.node.kind {
             Kind::Axis { op: AxisOp::Reduce(_, dims) | AxisOp::Quantile { dims, .. }, .. } => {
-                match (self.spelling, dims) {
-                    (Spelling::Cembra, Dims::Drop) => "reduce_",
-                    _ => "project_using_",
+                if (self.spelling, dims) == (Spelling::Cembra, Dims::Drop) {
+                    "reduce_"
+                } else {
+                    "project_using_"
                 }
             }
             _ => "",
@@ -211,7 +213,7 @@ impl Text<'_> {
 fn typed_list(values: &Array) -> String {
     let mut text = list_text(values);
     let dtype = values.dtype();
-    if !["bool", "int64", "float64"].contains(&dtype.to_string().as_str()) || values.is_empty() {
+    if !dtype.is_literal() || values.is_empty() {
         text.push_str(&format!(", dtype='{dtype}'"));
     }
     if values.is_empty() {
@@ -238,13 +240,12 @@ pub(crate) fn is_identifier(text: &str) -> bool {
 }
 
 /// `[n1, n2]`.
-pub(crate) fn list(nodes: &[NodeId]) -> String {
-    let texts: Vec<String> = nodes.iter().map(NodeId::to_string).collect();
+pub(crate) fn list<T: fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
+    let texts: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     format!("[{}]", texts.join(", "))
 }
 
 /// `[(n4, n2), (n5, n3)]`.
 fn clause_list(clauses: &[Clause]) -> String {
-    let texts: Vec<String> = clauses.iter().map(|(c, v)| format!("({c}, {v})")).collect();
-    format!("[{}]", texts.join(", "))
+    list(clauses.iter().map(|(condition, value)| format!("({condition}, {value})")))
 }

@@ -39,7 +39,7 @@ impl Graph {
         let mut lines: HashMap<u32, &str> = HashMap::new();
         let (mut records, mut numbers) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {
-            if ["", "#", "def ", "return "].iter().any(|head| is_passed_over(line, head)) {
+            if line.is_empty() || ["#", "def ", "return "].iter().any(|head| line.starts_with(head)) {
                 continue;
             }
             let in_line = |what: String| DagError::Text { line: number, what };
@@ -62,11 +62,6 @@ impl Graph {
     }
 }
 
-/// True for an empty line where the head is empty, else for a line that begins with it.
-fn is_passed_over(line: &str, head: &str) -> bool {
-    if head.is_empty() { line.is_empty() } else { line.starts_with(head) }
-}
-
 /// What is left of a line.
 struct Cursor<'t> {
     rest: &'t str,
@@ -84,12 +79,7 @@ impl<'t> Cursor<'t> {
         let op = self.word().to_owned();
         self.expect("(")?;
         let mut record = Record { id, op, args: Vec::new(), fields: Vec::new() };
-        while !self.takes(")") {
-            self.argument(&mut record)?;
-            if !self.takes(",") && !self.rest.starts_with(')') {
-                return Err(format!("expected `,` or `)`, found {}", self.found()));
-            }
-        }
+        self.items(")", |cursor| cursor.argument(&mut record))?;
         match self.rest.trim() {
             "" => Ok(record),
             rest => Err(format!("a node ends here: {rest}")),
@@ -130,37 +120,38 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn list(&mut self, open: &str, close: &str, depth: usize) -> Read<Literal> {
-        self.expect(open)?;
-        let mut items = Vec::new();
+    /// Items with commas between them, up to what closes them.
+    fn items(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         while !self.takes(close) {
-            items.push(self.literal(depth + 1)?);
+            item(self)?;
             if !self.takes(",") && !self.rest.starts_with(close) {
                 return Err(format!("expected `,` or `{close}`, found {}", self.found()));
             }
         }
+        Ok(())
+    }
+
+    fn list(&mut self, open: &str, close: &str, depth: usize) -> Read<Literal> {
+        self.expect(open)?;
+        let mut items = Vec::new();
+        self.items(close, |cursor| cursor.literal(depth + 1).map(|item| items.push(item)))?;
         Ok(Literal::List(items))
     }
 
     fn map(&mut self, depth: usize) -> Read<Literal> {
         self.expect("{")?;
         let mut items = Vec::new();
-        while !self.takes("}") {
-            let key = self.string()?;
-            self.expect(":")?;
-            items.push((key, self.literal(depth + 1)?));
-            if !self.takes(",") && !self.rest.starts_with('}') {
-                return Err(format!("expected `,` or `}}`, found {}", self.found()));
-            }
-        }
+        self.items("}", |cursor| {
+            let key = cursor.string()?;
+            cursor.expect(":")?;
+            cursor.literal(depth + 1).map(|value| items.push((key, value)))
+        })?;
         Ok(Literal::Map(items))
     }
 
     /// A number, a word of Python, or a node.
     fn plain(&mut self) -> Read<Literal> {
-        let end = self.rest.find([',', ')', ']', '}', ' ']).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest.trim_start();
+        let word = self.up_to(|c| matches!(c, ',' | ')' | ']' | '}' | ' '));
         let node = || word.strip_prefix('n').and_then(|id| id.parse().ok()).filter(|id| *id > 0);
         Ok(match word {
             "None" => Literal::None,
@@ -199,8 +190,11 @@ impl<'t> Cursor<'t> {
 
     /// Letters, digits and underscores.
     fn word(&mut self) -> &'t str {
-        let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
+        self.up_to(|c| !(c.is_alphanumeric() || c == '_'))
+    }
+
+    fn up_to(&mut self, ends: impl Fn(char) -> bool) -> &'t str {
+        let (word, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
         self.rest = rest.trim_start();
         word
     }

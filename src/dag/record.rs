@@ -114,18 +114,15 @@ impl Record {
     }
 
     fn axis_op(&self, projection: Dims) -> Result<Option<AxisOp>, String> {
-        let (dims, reduction) =
-            match (self.op.strip_prefix("project_using_"), self.op.strip_prefix("reduce_")) {
-                (Some(reduction), _) => (projection, reduction),
-                (None, Some(reduction)) => (Dims::Drop, reduction),
-                (None, None) => {
-                    return Ok(match self.op.as_str() {
-                        "expand_dims" => Some(AxisOp::ExpandDims),
-                        "squeeze" => Some(AxisOp::Squeeze),
-                        _ => None,
-                    });
-                }
-            };
+        let projected = self.op.strip_prefix("project_using_").map(|name| (projection, name));
+        let reduced = self.op.strip_prefix("reduce_").map(|name| (Dims::Drop, name));
+        let Some((dims, reduction)) = projected.or(reduced) else {
+            return Ok(match self.op.as_str() {
+                "expand_dims" => Some(AxisOp::ExpandDims),
+                "squeeze" => Some(AxisOp::Squeeze),
+                _ => None,
+            });
+        };
         if reduction == "quantile" {
             return match self.get("q")? {
                 Literal::Scalar(Scalar::Float(q)) => Ok(Some(AxisOp::Quantile { q: *q, dims })),

@@ -15,32 +15,20 @@ pub enum Scalar {
     Text(Arc<str>),
 }
 
-impl From<bool> for Scalar {
-    fn from(value: bool) -> Scalar {
-        Scalar::Bool(value)
-    }
+macro_rules! from_rust {
+    ($($rust:ty, $variant:ident;)*) => { $(
+        impl From<$rust> for Scalar {
+            fn from(value: $rust) -> Scalar {
+                Scalar::$variant(value.into())
+            }
+        }
+    )* };
 }
 
-impl From<i32> for Scalar {
-    fn from(value: i32) -> Scalar {
-        Scalar::Int(value.into())
-    }
-}
-
-impl From<i64> for Scalar {
-    fn from(value: i64) -> Scalar {
-        Scalar::Int(value)
-    }
-}
-
-impl From<f64> for Scalar {
-    fn from(value: f64) -> Scalar {
-        Scalar::Float(value)
-    }
-}
-
-impl From<&str> for Scalar {
-    fn from(value: &str) -> Scalar {
-        Scalar::Text(value.into())
-    }
+from_rust! {
+    bool, Bool;
+    i32, Int;
+    i64, Int;
+    f64, Float;
+    &str, Text;
 }

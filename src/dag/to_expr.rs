@@ -17,13 +17,15 @@
 
 use crate::dag::array::{Array, DType};
 use crate::dag::cells::{Texts, literal};
-use crate::dag::kind::{Axis, AxisOp, BinaryOp, Clause, Dims, Kind, NodeId, Reduction, UnaryOp};
+use crate::dag::kind::{
+    Axis, AxisOp, BinaryMeaning, BinaryOp, Clause, Dims, Kind, NodeId, Reduction, UnaryOp,
+};
 use crate::dag::promotion::{divided, promote, summed, transcendental};
 use crate::dag::value_type::ValueType;
 use crate::expr::{self, GraphError, Literal};
 use crate::registry::derived::cast::cast_operator;
 use cembra_vm::builtins::nd::{reduce, shape};
-use cembra_vm::builtins::{bools, casts, math};
+use cembra_vm::builtins::{bools, casts};
 use cembra_vm::value::{Axes, QType, Value};
 use hashbrown::HashMap;
 
@@ -166,33 +168,23 @@ impl ToExpr {
 
     fn unary(&mut self, op: UnaryOp, operand: Typed) -> Lowered {
         let dtype = operand.1.dtype;
-        let (operator, operand) = match op {
-            UnaryOp::LogicalNot => (bools::LOGICAL_NOT, self.truth(operand)?),
+        let operand = match op {
+            UnaryOp::LogicalNot => self.truth(operand)?,
             _ if dtype.is_text() || (op, dtype) == (UnaryOp::Negate, DType::Bool) => return Ok(None),
-            UnaryOp::Negate if dtype == DType::Int8 => ("graph._negate_int8", operand),
-            UnaryOp::Negate => (math::NEG, operand),
-            UnaryOp::Exp | UnaryOp::Log => {
-                let to = transcendental(dtype);
-                let operator = match (op, to) {
-                    (UnaryOp::Exp, DType::Float16) => "graph._exp_float16",
-                    (UnaryOp::Exp, _) => math::EXP,
-                    (_, DType::Float16) => "graph._log_float16",
-                    _ => math::LOG,
-                };
-                (operator, self.cast(operand, to)?)
-            }
+            UnaryOp::Negate => operand,
+            UnaryOp::Exp | UnaryOp::Log => self.cast(operand, transcendental(dtype))?,
         };
-        Ok(Some((self.apply(operator, &[operand.0])?, operand.1)))
+        self.narrowed(op.operator(), &[operand.0], operand.1)
     }
 
     fn binary(&mut self, op: BinaryOp, left: Typed, right: Typed) -> Lowered {
         let axes = |dtype| ValueType::broadcast(dtype, &[left.1, right.1]);
-        if let Some(operator) = logic_operator(op) {
+        if let BinaryMeaning::Logic(operator) = op.operator() {
             let (left, right) = (self.truth(left)?, self.truth(right)?);
             return Ok(Some((self.apply(operator, &[left.0, right.0])?, axes(DType::Bool))));
         }
         let Some(common) = promote(left.1.dtype, right.1.dtype) else { return Ok(None) };
-        if let Some((operator, swaps)) = comparison_operator(op) {
+        if let BinaryMeaning::Comparison(operator) | BinaryMeaning::Reversed(operator) = op.operator() {
             let in_order = !matches!(op, BinaryOp::Equal | BinaryOp::NotEqual);
             if common.is_text() && in_order {
                 return Ok(None);
@@ -201,7 +193,10 @@ impl ToExpr {
                 true => (left, right),
                 false => (self.cast(left, common)?, self.cast(right, common)?),
             };
-            let operands = if swaps { [right.0, left.0] } else { [left.0, right.0] };
+            let operands = match op.operator() {
+                BinaryMeaning::Reversed(_) => [right.0, left.0],
+                _ => [left.0, right.0],
+            };
             return Ok(Some((self.apply(operator, &operands)?, axes(DType::Bool))));
         }
         if common.is_text() {
@@ -217,7 +212,21 @@ impl ToExpr {
             DType::Bool => (left, right),
             _ => (self.cast(left, dtype)?, self.cast(right, dtype)?),
         };
-        Ok(Some((self.apply(operator, &[left.0, right.0])?, axes(dtype))))
+        self.narrowed(operator, &[left.0, right.0], axes(dtype))
+    }
+
+    /// An operator whose result the machine holds wider than the dtype is: what does not fit wraps or is rounded.
+    fn narrowed(&mut self, operator: &str, operands: &[expr::NodeId], of: ValueType) -> Lowered {
+        let node = self.apply(operator, operands)?;
+        Ok(Some((self.narrow(node, of.dtype)?, of)))
+    }
+
+    fn narrow(&mut self, node: expr::NodeId, dtype: DType) -> Result<expr::NodeId, GraphError> {
+        match dtype {
+            DType::Int8 => self.apply("graph._wrap_int8", &[node]),
+            DType::Float16 => self.apply("graph._round_float16", &[node]),
+            _ => Ok(node),
+        }
     }
 
     fn select(&mut self, clauses: &[Clause], default: NodeId) -> Lowered {
@@ -315,28 +324,24 @@ impl ToExpr {
             DType::Text(_) => return Ok(None),
             _ => operand,
         };
-        let (operator, operand, result) = match reduction {
-            Reduction::Any => (reduce::ANY, operand, DType::Bool),
-            Reduction::All => (reduce::ALL, operand, DType::Bool),
-            Reduction::CountNonzero => (reduce::COUNT, operand, DType::Int64),
-            Reduction::Min => (reduce::MIN, operand, dtype),
-            Reduction::Max => (reduce::MAX, operand, dtype),
-            Reduction::Median => (reduce::MEDIAN, self.cast(operand, DType::Float64)?, DType::Float64),
+        let (operand, result) = match reduction {
+            Reduction::Any | Reduction::All => (operand, DType::Bool),
+            Reduction::CountNonzero => (operand, DType::Int64),
+            Reduction::Min | Reduction::Max => (operand, dtype),
+            Reduction::Median => (self.cast(operand, DType::Float64)?, DType::Float64),
             // What follows rounds, and rounds float16 in other places.
             _ if dtype == DType::Float16 => return Ok(None),
-            Reduction::Sum => (reduce::SUM, operand, summed(dtype)),
-            Reduction::Prod => (reduce::PROD, operand, summed(dtype)),
-            Reduction::Mean => (reduce::MEAN, self.cast(operand, divided(dtype))?, divided(dtype)),
+            Reduction::Sum | Reduction::Prod => (operand, summed(dtype)),
+            Reduction::Mean => (self.cast(operand, divided(dtype))?, divided(dtype)),
             // The mean of float32 is taken in float64 by these.
             _ if dtype == DType::Float32 => return Ok(None),
-            Reduction::Var => (reduce::VAR, self.cast(operand, DType::Float64)?, DType::Float64),
-            Reduction::Std => (reduce::STD, self.cast(operand, DType::Float64)?, DType::Float64),
+            Reduction::Var | Reduction::Std => (self.cast(operand, DType::Float64)?, DType::Float64),
         };
         let used = match reduction {
             Reduction::Var | Reduction::Std => Some(self.value(0i64)?),
             _ => None,
         };
-        let reduced = self.reduction(operator, dims, operand, axes, used, result)?;
+        let reduced = self.reduction(reduction.operator(), dims, operand, axes, used, result)?;
         match reduction {
             Reduction::Median => self.rounded(reduced, divided(dtype)),
             _ => Ok(reduced),
@@ -346,9 +351,7 @@ impl ToExpr {
     /// A place in the order of elements, taken as float64, in the type of the result.
     fn rounded(&mut self, place: Option<Typed>, dtype: DType) -> Lowered {
         match (place, dtype) {
-            (Some((node, of)), DType::Float16) => {
-                Ok(Some((self.apply("graph._round_float16", &[node])?, of.with_dtype(dtype))))
-            }
+            (Some((node, of)), DType::Float16) => Ok(Some((self.narrow(node, dtype)?, of.with_dtype(dtype)))),
             (Some(place), dtype) => self.cast(place, dtype).map(Some),
             (None, _) => Ok(None),
         }
@@ -398,50 +401,14 @@ fn machine_axes(of: ValueType, axes: &[isize]) -> Option<Axes> {
     resolve(axes, of.rank()).and_then(Axes::new).filter(|axes| is_array && !axes.is_empty())
 }
 
-fn logic_operator(op: BinaryOp) -> Option<&'static str> {
-    match op {
-        BinaryOp::LogicalAnd => Some(bools::LOGICAL_AND),
-        BinaryOp::LogicalOr => Some(bools::LOGICAL_OR),
-        BinaryOp::LogicalXor => Some(bools::NOT_EQUAL),
-        _ => None,
-    }
-}
-
-/// The operator of a comparison, and whether its operands change places.
-fn comparison_operator(op: BinaryOp) -> Option<(&'static str, bool)> {
-    match op {
-        BinaryOp::Equal => Some((bools::EQUAL, false)),
-        BinaryOp::NotEqual => Some((bools::NOT_EQUAL, false)),
-        BinaryOp::Less => Some((bools::LESS, false)),
-        BinaryOp::LessEqual => Some((bools::LESS_EQUAL, false)),
-        BinaryOp::Greater => Some((bools::LESS, true)),
-        BinaryOp::GreaterEqual => Some((bools::LESS_EQUAL, true)),
-        _ => None,
-    }
-}
-
 /// The operator of arithmetic in a dtype of numbers or truths; nothing if it is not defined, or not on the machine.
 fn arithmetic_operator(op: BinaryOp, dtype: DType) -> Option<&'static str> {
-    Some(match (op, dtype) {
-        (BinaryOp::Add | BinaryOp::Maximum, DType::Bool) => bools::LOGICAL_OR,
-        (BinaryOp::Multiply, DType::Bool) => bools::LOGICAL_AND,
-        (_, DType::Bool) => return None,
-        (BinaryOp::Maximum, _) => "graph._maximum",
-        (BinaryOp::Add, DType::Int8) => "graph._add_int8",
-        (BinaryOp::Subtract, DType::Int8) => "graph._subtract_int8",
-        (BinaryOp::Multiply, DType::Int8) => "graph._multiply_int8",
-        (BinaryOp::Power, DType::Int8) => "graph._power_int8",
-        (BinaryOp::Add, DType::Float16) => "graph._add_float16",
-        (BinaryOp::Subtract, DType::Float16) => "graph._subtract_float16",
-        (BinaryOp::Multiply, DType::Float16) => "graph._multiply_float16",
-        (BinaryOp::Divide, DType::Float16) => "graph._divide_float16",
-        (BinaryOp::Power, DType::Float16) => "graph._power_float16",
-        (BinaryOp::Add, _) => math::ADD,
-        (BinaryOp::Subtract, _) => math::SUBTRACT,
-        (BinaryOp::Multiply, _) => math::MULTIPLY,
-        (BinaryOp::Divide, _) => math::DIVIDE,
-        (BinaryOp::Power, DType::Int32 | DType::Int64) => "graph._power",
-        (BinaryOp::Power, _) => math::POW,
-        _ => return None,
-    })
+    match (op, dtype, op.operator()) {
+        (BinaryOp::Add | BinaryOp::Maximum, DType::Bool, _) => Some(bools::LOGICAL_OR),
+        (BinaryOp::Multiply, DType::Bool, _) => Some(bools::LOGICAL_AND),
+        (_, DType::Bool, _) => None,
+        (BinaryOp::Power, DType::Int8 | DType::Int32 | DType::Int64, _) => Some("graph._power"),
+        (_, _, BinaryMeaning::Arithmetic(operator)) => Some(operator),
+        _ => None,
+    }
 }

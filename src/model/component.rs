@@ -14,60 +14,38 @@
 //! the older one.
 
 use crate::model::formula::Formula;
+use crate::model::named::named;
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
-/// Which published set of formulas a model means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Semantics {
-    /// The current one: quadrature kernels, Voigt scaled at its centre.
-    #[default]
-    Current,
-    /// The one of the design document: trailing `y0`, sampled kernels, Voigt scaled on the grid.
-    V0_9,
+named! {
+    /// Which published set of formulas a model means.
+    #[derive(Default)]
+    Semantics {
+        /// The current one: quadrature kernels, Voigt scaled at its centre.
+        #[default]
+        Current "current",
+        /// The one of the design document: trailing `y0`, sampled kernels, Voigt scaled on the grid.
+        V0_9 "0.9",
+    }
 }
 
 impl Semantics {
-    /// The name in headers and options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Semantics::Current => "current",
-            Semantics::V0_9 => "0.9",
-        }
-    }
-
     /// The semantics of that name.
     pub fn from_name(name: &str) -> Option<Semantics> {
         [Semantics::Current, Semantics::V0_9].into_iter().find(|s| s.name() == name)
     }
 }
 
-/// The axis that a function is evaluated on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Package {
-    /// The energy axis.
-    Energy,
-    /// The time axis.
-    Time,
-    /// The auxiliary axis of profiles.
-    Profile,
-}
-
-impl Package {
-    /// `energy`, `time` or `profile`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Package::Energy => "energy",
-            Package::Time => "time",
-            Package::Profile => "profile",
-        }
-    }
-}
-
-impl fmt::Display for Package {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// The axis that a function is evaluated on.
+    Package {
+        /// The energy axis.
+        Energy "energy",
+        /// The time axis.
+        Time "time",
+        /// The auxiliary axis of profiles.
+        Profile "profile",
     }
 }
 

@@ -80,13 +80,28 @@ pub struct DeclarationReader<'a> {
     /// The axis that the model is used on.
     pub package: Package,
     /// Names taken so far.
-    pub numbering: Numbering,
+    pub numbering: &'a mut Numbering,
     /// What was found wrong or odd.
     pub findings: &'a mut Findings,
-    /// Names of components that were wrong.
-    pub broken: Vec<String>,
-    /// True if a component could not be named.
+    /// What was found wrong.
+    pub broken: Broken,
+}
+
+/// What the model would have if it could be read; nothing is said of what is missing for that.
+#[derive(Debug, Default)]
+pub struct Broken {
+    /// Names of components that are wrong.
+    pub components: Vec<String>,
+    /// True if components cannot even be named, so that others may have wrong numbers.
     pub is_unnamed: bool,
+}
+
+impl Broken {
+    /// True if a parameter of this name might be there.
+    pub fn may_have(&self, parameter: &str) -> bool {
+        let is_of = |name: &String| parameter.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('_'));
+        self.is_unnamed || self.components.iter().any(is_of)
+    }
 }
 
 impl DeclarationReader<'_> {
@@ -94,7 +109,7 @@ impl DeclarationReader<'_> {
     pub fn read(&mut self, model: &str, place: &Place, node: &Node) -> Vec<Declaration> {
         let Some(entries) = node.map() else {
             let kind = ModelErrorKind::ModelForm { model: model.to_owned(), found: node.describe() };
-            self.is_unnamed = true;
+            self.broken.is_unnamed = true;
             self.findings.error(kind, place);
             return Vec::new();
         };
@@ -120,31 +135,28 @@ impl DeclarationReader<'_> {
 
     fn component(&mut self, model: &str, key: &Node, value: &Node) -> Option<Declaration> {
         let Some(written) = key.text() else {
-            self.findings.error(ModelErrorKind::Name { found: key.describe() }, &key.place);
-            self.is_unnamed = true;
-            return None;
+            self.broken.is_unnamed = true;
+            return self.findings.refuse(ModelErrorKind::Name { found: key.describe() }, &key.place);
         };
         let Some(function) = self.function(model, written, &key.place) else {
-            self.is_unnamed = true;
+            self.broken.is_unnamed = true;
             return None;
         };
         let name = match self.numbering.name(written, function, &key.place) {
             Ok(name) => name,
             Err((name, first)) => {
                 let kind = ModelErrorKind::DuplicateComponent { subject: subject(model, &name, ""), first };
-                self.findings.error(kind, &key.place);
-                return None;
+                return self.findings.refuse(kind, &key.place);
             }
         };
         let subject = subject(model, &name, "");
         let Some(entries) = value.map() else {
             let kind = ModelErrorKind::ComponentForm { subject, found: value.describe() };
-            self.findings.error(kind, &key.place);
-            self.broken.push(name);
-            return None;
+            self.broken.components.push(name);
+            return self.findings.refuse(kind, &key.place);
         };
         let Some(parameters) = self.parameters(&subject, function, &key.place, entries) else {
-            self.broken.push(name);
+            self.broken.components.push(name);
             return None;
         };
         Some(Declaration { name, function, place: key.place.clone(), parameters })
@@ -157,8 +169,7 @@ impl DeclarationReader<'_> {
             let all = Function::ALL.iter().filter(|f| f.exists_in(self.semantics));
             let names: Vec<&str> = all.filter(|f| f.package() == self.package).map(|f| f.name()).collect();
             let kind = ModelErrorKind::UnknownComponent { subject, available: names.join(", ") };
-            self.findings.error(kind, place);
-            return None;
+            return self.findings.refuse(kind, place);
         };
         let kind = match function.role() {
             _ if function.package() == self.package => return Some(function),
@@ -168,8 +179,7 @@ impl DeclarationReader<'_> {
                 ModelErrorKind::WrongPackage { subject, package, expected }
             }
         };
-        self.findings.error(kind, place);
-        None
+        self.findings.refuse(kind, place)
     }
 
     /// The parameters, if they are exactly those of the function.
@@ -195,8 +205,7 @@ impl DeclarationReader<'_> {
         if names.len() != expected.len() && self.findings.errors.len() == before {
             let (subject, found) = (subject.clone(), names.clone());
             let kind = ModelErrorKind::ParameterCount { subject, expected: expected.clone(), found };
-            self.findings.error(kind, place);
-            return None;
+            return self.findings.refuse(kind, place);
         }
         let mut parameters = Vec::new();
         for ((key, value), name) in entries.iter().zip(&names) {
@@ -206,9 +215,7 @@ impl DeclarationReader<'_> {
                 self.findings.error(kind, &key.place);
                 continue;
             }
-            let read = quantity::read(&subject, value, self.findings);
-            let quantity = read.map_err(|error| self.findings.errors.push(error)).ok();
-            if let Some(quantity) = quantity {
+            if let Some(quantity) = quantity::read(&subject, value, self.findings) {
                 if let Err(kind) = check_width(&subject, function, &quantity) {
                     self.findings.error(kind, &value.place);
                 }

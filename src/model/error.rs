@@ -316,6 +316,12 @@ impl Findings {
         self.errors.push(kind.at(place.clone()));
     }
 
+    /// Notes an error at a place, and gives nothing.
+    pub fn refuse<T>(&mut self, kind: ModelErrorKind, place: &Place) -> Option<T> {
+        self.error(kind, place);
+        None
+    }
+
     /// Notes a warning at a place.
     pub fn warning(&mut self, kind: WarningKind, place: &Place) {
         self.warnings.push(ModelWarning { kind, place: Some(place.clone()) });

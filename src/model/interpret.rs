@@ -125,20 +125,24 @@ impl<'m> Interpreter<'m> {
     /// Computes one row after the other. Only one is kept.
     fn each_row(&self, mut each: impl FnMut(Row)) -> Result<(), ModelErrorKind> {
         let model = self.model;
-        let points = if model.domain == Domain::Time1D { &model.time } else { &model.energy };
         // What a row holds: its sum, its parts, and what the part that is computed needs.
-        let bytes = (points.len() * size_of::<f64>()) as u64 * (model.components.len() as u64 + 3);
+        let bytes = (self.points() * size_of::<f64>()) as u64 * (model.components.len() as u64 + 3);
         self.meter.charge(bytes).map_err(Fault::from)?;
         match model.domain {
-            Domain::Energy1D => each(self.row(None)?),
-            Domain::EnergyTime2D => (0..model.time.len()).try_for_each(|time| {
-                each(self.row(Some(time))?);
-                Ok::<(), ModelErrorKind>(())
-            })?,
-            Domain::Time1D => each(self.time_row()?),
+            Domain::EnergyTime2D => {
+                for time in 0..model.time.len() {
+                    each(self.row(Some(time))?);
+                }
+            }
+            Domain::Energy1D | Domain::Time1D => each(self.row(None)?),
         }
         self.meter.give_back(bytes);
         Ok(())
+    }
+
+    /// Points of a row.
+    fn points(&self) -> usize {
+        if self.model.domain == Domain::Time1D { self.model.time.len() } else { self.model.energy.len() }
     }
 
     /// Charges the points that a component is about to be computed at.
@@ -214,27 +218,20 @@ impl<'m> Interpreter<'m> {
         })
     }
 
-    /// A dynamics model by itself.
-    fn time_row(&self) -> Result<Row, ModelErrorKind> {
-        let mut total = vec![0.0; self.model.time.len()];
-        let mut parts = Vec::new();
-        for component in self.model.components.iter().rev() {
-            let before = total.clone();
-            self.accumulate_time(component, None, &mut total)?;
-            parts.push(total.iter().zip(before).map(|(after, before)| after - before).collect());
-        }
-        parts.reverse();
-        Ok(Row { total, parts })
-    }
-
-    /// The spectrum at one time.
+    /// The spectrum at one time, or all of a dynamics model by itself.
     fn row(&self, time: Option<usize>) -> Result<Row, ModelErrorKind> {
-        let mut total = vec![0.0; self.model.energy.len()];
+        let mut total = vec![0.0; self.points()];
         let mut parts = Vec::new();
         for component in self.model.components.iter().rev() {
-            let part = self.part(component, time, &total)?;
-            total.iter_mut().zip(&part).for_each(|(sum, value)| *sum += value);
-            parts.push(part);
+            if self.model.domain == Domain::Time1D {
+                let before = total.clone();
+                self.accumulate_time(component, None, &mut total)?;
+                parts.push(total.iter().zip(before).map(|(after, before)| after - before).collect());
+            } else {
+                let part = self.part(component, time, &total)?;
+                total.iter_mut().zip(&part).for_each(|(sum, value)| *sum += value);
+                parts.push(part);
+            }
         }
         parts.reverse();
         Ok(Row { total, parts })

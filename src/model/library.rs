@@ -14,7 +14,7 @@
 //! ```
 
 use crate::model::component::Semantics;
-use crate::model::error::{Findings, ModelErrorKind, some_names};
+use crate::model::error::{Findings, ModelError, ModelErrorKind, some_names};
 use crate::model::place::Place;
 use crate::model::yaml::{self, Node, NodeValue};
 use std::sync::Arc;
@@ -144,10 +144,7 @@ impl Library {
             let available = some_names(self.entries.iter().map(|e| &*e.name));
             let kind = ModelErrorKind::ModelNotFound { model: name.to_owned(), available };
             let place = asked.cloned().or_else(|| self.first_file.as_ref().map(Place::start));
-            findings.errors.push(match place {
-                Some(place) => kind.at(place),
-                None => kind.nowhere(),
-            });
+            findings.errors.push(ModelError { kind: Box::new(kind), place });
         }
         found
     }

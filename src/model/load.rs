@@ -3,7 +3,7 @@
 //! Everything that can be found wrong is found in one go; a model is only made if nothing is.
 
 use crate::model::component::{Function, Package, Role, Semantics};
-use crate::model::declaration::{Declaration, DeclarationReader, Numbering};
+use crate::model::declaration::{Broken, Declaration, DeclarationReader, Numbering};
 use crate::model::error::{
     Findings, ModelError, ModelErrorKind, ModelWarning, Subject, WarningKind, some_names,
 };
@@ -102,9 +102,7 @@ fn empty(setup: &Setup) -> Model {
         energy: setup.energy.clone(),
         time: setup.time.clone().unwrap_or_default(),
         aux: setup.aux.clone().unwrap_or_default(),
-        components: Vec::new(),
-        parameters: Vec::new(),
-        expression_order: Vec::new(),
+        ..Model::default()
     }
 }
 
@@ -117,23 +115,6 @@ struct Loader<'a> {
     broken: Broken,
     /// What could not be read of the models declared last.
     declared_wrong: Broken,
-}
-
-/// What the model would have if it could be read; nothing is said of what is missing for that.
-#[derive(Debug, Default)]
-struct Broken {
-    /// Names of components that are wrong.
-    components: Vec<String>,
-    /// True if components cannot even be named, so that others may have wrong numbers.
-    is_unnamed: bool,
-}
-
-impl Broken {
-    /// True if a parameter of this name might be there.
-    fn may_have(&self, parameter: &str) -> bool {
-        let is_of = |name: &String| parameter.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('_'));
-        self.is_unnamed || self.components.iter().any(is_of)
-    }
 }
 
 impl Loader<'_> {
@@ -149,17 +130,13 @@ impl Loader<'_> {
             ("time", &self.model.time, needs_time),
             ("auxiliary", &self.model.aux, false),
         ];
-        let mut problems = Vec::new();
         for (axis, points, is_needed) in axes {
-            if is_needed && points.is_empty() && !self.findings.has_header_error(axis) {
-                problems.push((axis, "has no points".to_owned()));
+            let is_missing = is_needed && points.is_empty() && !self.findings.has_header_error(axis);
+            let wild = points.iter().position(|p| !p.is_finite());
+            let wild = wild.map(|index| format!("has the point {} at index {index}", points[index]));
+            for problem in is_missing.then(|| "has no points".to_owned()).into_iter().chain(wild) {
+                self.findings.errors.push(ModelErrorKind::Axis { axis, problem }.nowhere());
             }
-            if let Some(index) = points.iter().position(|p| !p.is_finite()) {
-                problems.push((axis, format!("has the point {} at index {index}", points[index])));
-            }
-        }
-        for (axis, problem) in problems {
-            self.fail(ModelErrorKind::Axis { axis, problem }, None);
         }
         let (energies, times, limit) = (self.model.energy.len(), self.model.time.len(), AXIS_LIMIT);
         if self.model.domain == Domain::EnergyTime2D && energies.saturating_mul(times) > limit {
@@ -190,17 +167,10 @@ impl Loader<'_> {
         let Some(entry) = self.library.find(name, asked, &mut self.findings) else {
             return (Vec::new(), None);
         };
-        let mut reader = DeclarationReader {
-            semantics: self.setup.semantics,
-            package,
-            numbering: std::mem::take(numbering),
-            findings: &mut self.findings,
-            broken: Vec::new(),
-            is_unnamed: false,
-        };
+        let (semantics, findings, broken) = (self.setup.semantics, &mut self.findings, Broken::default());
+        let mut reader = DeclarationReader { semantics, package, numbering, findings, broken };
         let declarations = reader.read(name, &entry.place, &entry.node);
-        *numbering = reader.numbering;
-        self.declared_wrong = Broken { components: reader.broken, is_unnamed: reader.is_unnamed };
+        self.declared_wrong = reader.broken;
         (declarations, Some(entry.place.clone()))
     }
 

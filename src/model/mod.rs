@@ -37,12 +37,14 @@ pub mod kernel;
 pub mod library;
 pub mod load;
 pub mod lower;
+mod named;
 pub mod place;
 pub mod quantity;
 pub mod references;
 pub mod rewrite;
 pub mod schedule;
 pub mod subcycle;
+pub mod to_yaml;
 pub mod tree;
 pub mod yaml;
 

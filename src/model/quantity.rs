@@ -1,7 +1,7 @@
 //! What a parameter is: a number that may vary between bounds, or an expression.
 
-use crate::model::error::{Findings, ModelError, ModelErrorKind, Subject, WarningKind};
-use crate::model::formula::Formula;
+use crate::model::error::{Findings, ModelErrorKind, Subject, WarningKind};
+use crate::model::formula::{Formula, FormulaProblem};
 use crate::model::yaml::{Node, NodeValue};
 use std::cmp::Ordering;
 
@@ -62,41 +62,46 @@ pub enum Quantity {
     Expression(Formula),
 }
 
-/// Reads `[value, vary, min, max]`, `[value, vary]` or `["expression"]`.
-///
-/// # Errors
-/// Any other form, or numbers that contradict each other.
-pub fn read(subject: &Subject, node: &Node, findings: &mut Findings) -> Result<Quantity, ModelError> {
-    let form = || {
-        let kind = ModelErrorKind::ParameterForm { subject: subject.clone(), found: node.describe() };
-        kind.at(node.place.clone())
-    };
-    match node.list() {
-        Some([one]) => expression(subject, one, findings).map(Quantity::Expression),
-        Some([value, vary]) => {
-            let bounds = (f64::NEG_INFINITY, f64::INFINITY);
-            number(subject, value, vary, bounds).map(Quantity::Number)
+impl Quantity {
+    /// The initial value of a number; that of an expression is not known yet.
+    pub fn initial(&self) -> f64 {
+        match self {
+            Quantity::Number(number) => number.value,
+            Quantity::Expression(_) => f64::NAN,
         }
-        Some([value, vary, min, max]) => {
-            // The order of upstream's checks: what varies, the value, then the bounds.
-            number(subject, value, vary, (f64::NEG_INFINITY, f64::INFINITY))?;
-            let min = bound(subject, min, f64::NEG_INFINITY, findings)?;
-            let max = bound(subject, max, f64::INFINITY, findings)?;
-            let number = number(subject, value, vary, (min, max))?;
-            if number.vary.is_free() && min == max {
-                findings
-                    .warning(WarningKind::EqualBounds { subject: subject.clone(), bound: min }, &node.place);
-            }
-            Ok(Quantity::Number(number))
-        }
-        _ => Err(form()),
     }
 }
 
-fn expression(subject: &Subject, node: &Node, findings: &mut Findings) -> Result<Formula, ModelError> {
+/// Reads `[value, vary, min, max]`, `[value, vary]` or `["expression"]`. Any other form is an error, and so are numbers that
+/// contradict each other.
+pub fn read(subject: &Subject, node: &Node, findings: &mut Findings) -> Option<Quantity> {
+    const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+    match node.list() {
+        Some([one]) => expression(subject, one, findings).map(Quantity::Expression),
+        Some([value, vary]) => number(subject, value, vary, UNBOUNDED, findings).map(Quantity::Number),
+        Some([value, vary, min, max]) => {
+            // The order of upstream's checks: what varies, the value, then the bounds.
+            number(subject, value, vary, UNBOUNDED, findings)?;
+            let min = bound(subject, min, f64::NEG_INFINITY, findings)?;
+            let max = bound(subject, max, f64::INFINITY, findings)?;
+            let number = number(subject, value, vary, (min, max), findings)?;
+            if number.vary.is_free() && min == max {
+                let kind = WarningKind::EqualBounds { subject: subject.clone(), bound: min };
+                findings.warning(kind, &node.place);
+            }
+            Some(Quantity::Number(number))
+        }
+        _ => {
+            let (subject, found) = (subject.clone(), node.describe());
+            findings.refuse(ModelErrorKind::ParameterForm { subject, found }, &node.place)
+        }
+    }
+}
+
+fn expression(subject: &Subject, node: &Node, findings: &mut Findings) -> Option<Formula> {
     let Some(text) = node.text() else {
-        let kind = ModelErrorKind::SingleNumber { subject: subject.clone(), found: node.describe() };
-        return Err(kind.at(node.place.clone()));
+        let (subject, found) = (subject.clone(), node.describe());
+        return findings.refuse(ModelErrorKind::SingleNumber { subject, found }, &node.place);
     };
     let parameter = format!("{}_{}", subject.component, subject.parameter);
     let expression = text.to_owned();
@@ -105,58 +110,53 @@ fn expression(subject: &Subject, node: &Node, findings: &mut Findings) -> Result
             if read.has_truth_values() {
                 findings.warning(WarningKind::TruthValue { parameter, expression }, &node.place);
             }
-            Ok(read)
+            Some(read)
         }
-        Err(problem) => {
-            let (at, problem) = (problem.at, problem.problem);
-            Err(ModelErrorKind::ExpressionSyntax { parameter, expression, problem, at }
-                .at(node.place.clone()))
+        Err(FormulaProblem { at, problem }) => {
+            let kind = ModelErrorKind::ExpressionSyntax { parameter, expression, problem, at };
+            findings.refuse(kind, &node.place)
         }
     }
 }
 
-fn number(subject: &Subject, value: &Node, vary: &Node, bounds: (f64, f64)) -> Result<Number, ModelError> {
-    let (min, max) = bounds;
+fn number(
+    subject: &Subject,
+    value: &Node,
+    vary: &Node,
+    (min, max): (f64, f64),
+    findings: &mut Findings,
+) -> Option<Number> {
+    let subject = subject.clone();
     let vary = match &vary.value {
         NodeValue::Bool(true) => Vary::File,
         NodeValue::Bool(false) => Vary::Static,
         NodeValue::Text(text) if text == "file" => Vary::File,
         NodeValue::Text(text) if text == "project" => Vary::Project,
         NodeValue::Text(text) if text == "static" => Vary::Static,
-        _ => {
-            let kind = ModelErrorKind::Vary { subject: subject.clone(), found: vary.describe() };
-            return Err(kind.at(vary.place.clone()));
-        }
+        _ => return findings.refuse(ModelErrorKind::Vary { subject, found: vary.describe() }, &vary.place),
     };
-    let fail = |kind: ModelErrorKind| Err(kind.at(value.place.clone()));
-    let subject = subject.clone();
     let Some(number) = value.number() else {
-        return fail(ModelErrorKind::Value { subject, found: value.describe() });
+        return findings.refuse(ModelErrorKind::Value { subject, found: value.describe() }, &value.place);
     };
+    // A value that is not finite is an error of its own, whatever the bounds are.
     if number.is_finite() && min.partial_cmp(&max).is_none_or(Ordering::is_gt) {
-        return fail(ModelErrorKind::BoundsOrder { subject, min, max });
+        return findings.refuse(ModelErrorKind::BoundsOrder { subject, min, max }, &value.place);
     }
     let checked = Number { value: number, vary, min, max };
     match checked.check(&subject, number) {
-        Ok(()) => Ok(checked),
-        Err(kind) => fail(kind),
+        Ok(()) => Some(checked),
+        Err(kind) => findings.refuse(kind, &value.place),
     }
 }
 
-fn bound(subject: &Subject, node: &Node, absent: f64, findings: &mut Findings) -> Result<f64, ModelError> {
-    let value = match node.value {
-        NodeValue::Null => absent,
-        _ => match node.number() {
-            Some(value) => value,
-            None => {
-                let kind = ModelErrorKind::Bound { subject: subject.clone(), found: node.describe() };
-                return Err(kind.at(node.place.clone()));
-            }
-        },
+fn bound(subject: &Subject, node: &Node, absent: f64, findings: &mut Findings) -> Option<f64> {
+    let (is_null, subject) = (node.value == NodeValue::Null, subject.clone());
+    let Some(value) = node.number().or(is_null.then_some(absent)) else {
+        return findings.refuse(ModelErrorKind::Bound { subject, found: node.describe() }, &node.place);
     };
     if value.is_infinite() {
-        let found = if node.value == NodeValue::Null { "null".to_owned() } else { node.describe() };
-        findings.warning(WarningKind::NoBound { subject: subject.clone(), found }, &node.place);
+        let found = if is_null { "null".to_owned() } else { node.describe() };
+        findings.warning(WarningKind::NoBound { subject, found }, &node.place);
     }
-    Ok(value)
+    Some(value)
 }

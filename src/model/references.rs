@@ -65,15 +65,14 @@ fn order(model: &mut Model, findings: &mut Findings) -> bool {
         model.parameters.iter().map(|p| !matches!(p.quantity, Quantity::Expression(_))).collect();
     let mut ordered = Vec::new();
     loop {
-        let (ready, rest): (Vec<_>, Vec<_>) =
-            waiting.iter().partition(|id| model.parameter(**id).references.iter().all(|r| done[r.0]));
+        let is_ready = |id: &ParameterId| model.parameter(*id).references.iter().all(|r| done[r.0]);
+        let (ready, rest): (Vec<ParameterId>, _) = waiting.into_iter().partition(is_ready);
+        waiting = rest;
         if ready.is_empty() {
-            waiting = rest;
             break;
         }
-        ready.iter().for_each(|id: &ParameterId| done[id.0] = true);
+        ready.iter().for_each(|id| done[id.0] = true);
         ordered.extend(ready);
-        waiting = rest;
     }
     if let Some(first) = waiting.first() {
         let parameters = waiting.iter().map(|id| model.parameter(*id).name.clone()).collect();

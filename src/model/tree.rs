@@ -11,6 +11,7 @@
 
 use crate::model::component::{Function, Semantics};
 use crate::model::error::{ModelErrorKind, Subject};
+use crate::model::named::named;
 use crate::model::place::Place;
 use crate::model::quantity::Quantity;
 use crate::model::subcycle::Subcycles;
@@ -19,25 +20,17 @@ use crate::model::subcycle::Subcycles;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParameterId(pub usize);
 
-/// What a spectrum is a function of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Domain {
-    /// Energy.
-    Energy1D,
-    /// Time: a dynamics model by itself.
-    Time1D,
-    /// Time and energy; rows are times.
-    EnergyTime2D,
-}
-
-impl Domain {
-    /// The name in graphs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Domain::Energy1D => "ENERGY_1D",
-            Domain::Time1D => "TIME_1D",
-            Domain::EnergyTime2D => "ENERGY_TIME_2D",
-        }
+named! {
+    /// What a spectrum is a function of.
+    #[derive(Default)]
+    Domain {
+        /// Energy.
+        #[default]
+        Energy1D "ENERGY_1D",
+        /// Time: a dynamics model by itself.
+        Time1D "TIME_1D",
+        /// Time and energy; rows are times.
+        EnergyTime2D "ENERGY_TIME_2D",
     }
 }
 
@@ -100,7 +93,7 @@ pub struct Profile {
 }
 
 /// A model with its axes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     /// Name in its file.
     pub name: String,
@@ -175,11 +168,7 @@ impl Model {
 
     /// The initial values of theta.
     pub fn theta(&self) -> Vec<f64> {
-        let value = |id: ParameterId| match &self.parameter(id).quantity {
-            Quantity::Number(number) => number.value,
-            Quantity::Expression(_) => unreachable!("free parameters are numbers"),
-        };
-        self.free().into_iter().map(value).collect()
+        self.free().into_iter().map(|id| self.parameter(id).quantity.initial()).collect()
     }
 
     /// Checks a value for a place of theta as the model file's own value is checked.
@@ -213,11 +202,7 @@ impl Model {
         if free.len() != theta.len() {
             return Err(ModelErrorKind::ThetaLength { expected: free.len(), actual: theta.len() });
         }
-        let number = |p: &Parameter| match &p.quantity {
-            Quantity::Number(number) => number.value,
-            Quantity::Expression(_) => f64::NAN,
-        };
-        let mut values: Vec<f64> = self.parameters.iter().map(number).collect();
+        let mut values: Vec<f64> = self.parameters.iter().map(|p| p.quantity.initial()).collect();
         for (id, value) in free.iter().zip(theta) {
             values[id.0] = *value;
         }

@@ -81,7 +81,7 @@ impl CompiledModel {
         let ModelFrame { frames, budget, .. } = frame;
         let share = budget.as_deref().map(SharedBudget::share);
         let frame = &mut frames[beside as usize];
-        self.program(beside)?.run(theta, frame, self.lowered.sizes, share.as_ref())
+        self.program(beside)?.run(theta, frame, share.as_ref())
     }
 
     fn derivatives(&self) -> Result<Vec<Option<Expr>>, ModelCompileError> {
@@ -171,7 +171,7 @@ impl CompiledModel {
     ) -> Result<f64, ModelRunError> {
         let squares = self.squares.get(|| Ok(Squares::new(&self.lowered)?))?;
         let share = frame.budget.as_deref().map(SharedBudget::share);
-        squares.run(theta, data, &mut frame.squares, self.lowered.sizes, share.as_ref())
+        squares.run(theta, data, &mut frame.squares, share.as_ref())
     }
 
     /// The spectrum and what each component adds to it.
@@ -219,7 +219,7 @@ impl CompiledModel {
         let share = budget.as_deref().map(SharedBudget::share);
         let frame = &mut frames[Beside::Columns as usize];
         let program = self.program(Beside::Columns)?;
-        program.run_into(theta, frame, self.lowered.sizes, columns, arena, share.as_ref())
+        program.run_into(theta, frame, columns, arena, share.as_ref())
     }
 
     /// Places in theta of the parameters that the spectrum is linear in, all of them at once.

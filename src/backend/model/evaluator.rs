@@ -50,11 +50,7 @@ pub trait Evaluator: Send {
     ///
     /// # Errors
     /// As of [`evaluate`](Evaluator::evaluate); or there is no program of the derivatives.
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        wanted: &[usize],
-    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Linearization<'_> {
         let _ = (theta, wanted);
         None
     }
@@ -70,6 +66,9 @@ pub trait Evaluator: Send {
         &[]
     }
 }
+
+/// A spectrum with its derivatives, of an evaluator that knows them.
+pub type Linearization<'e> = Option<Result<Linearized<'e>, ModelErrorKind>>;
 
 /// A spectrum with its derivatives.
 #[derive(Clone, Copy, Debug)]
@@ -104,11 +103,7 @@ impl<E: Evaluator + ?Sized> Evaluator for &mut E {
         (**self).squares(theta, data)
     }
 
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        wanted: &[usize],
-    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Linearization<'_> {
         (**self).linearize(theta, wanted)
     }
 
@@ -142,18 +137,19 @@ impl EvaluatorKind {
 
     /// An evaluator of a model whose evaluations use up a budget together, with others that share it.
     pub fn open_within(self, model: &Model, budget: Option<Arc<SharedBudget>>) -> Box<dyn Evaluator + '_> {
-        let interpreter =
-            |reasons| Interpreter { model, reasons, spectrum: Vec::new(), budget: budget.clone() };
-        match self {
-            EvaluatorKind::Interpreter => Box::new(interpreter(Vec::new())),
-            EvaluatorKind::Compiled => match Machine::new(model, budget.clone()) {
-                Ok(machine) => Box::new(machine),
-                Err(reasons) => Box::new(interpreter(reasons)),
-            },
-            EvaluatorKind::Compare => match Machine::new(model, budget.clone()) {
-                Ok(checked) => Box::new(Comparison { reference: interpreter(Vec::new()), checked }),
-                Err(reasons) => Box::new(interpreter(reasons)),
-            },
+        let interpreter = |reasons| {
+            let budget = budget.clone().unwrap_or_default();
+            Interpreter { model, reasons, spectrum: Vec::new(), budget }
+        };
+        if self == EvaluatorKind::Interpreter {
+            return Box::new(interpreter(Vec::new()));
+        }
+        match Machine::new(model, budget.clone()) {
+            Err(reasons) => Box::new(interpreter(reasons)),
+            Ok(checked) if self == EvaluatorKind::Compare => {
+                Box::new(Comparison { reference: interpreter(Vec::new()), checked })
+            }
+            Ok(machine) => Box::new(machine),
         }
     }
 
@@ -167,36 +163,25 @@ impl EvaluatorKind {
     }
 }
 
-/// Computes with a meter of the budget, or with one of the default limits.
-fn metered<R>(
-    budget: Option<&SharedBudget>,
-    compute: impl FnOnce(&Meter<'_>) -> Result<R, ModelErrorKind>,
-) -> Result<R, ModelErrorKind> {
-    match budget {
-        None => compute(&Meter::of_default()),
-        Some(budget) => budget.share().metered(compute),
-    }
-}
-
 /// The plain interpreter.
 struct Interpreter<'m> {
     model: &'m Model,
     /// Why it stands in for the machine.
     reasons: Vec<String>,
     spectrum: Vec<f64>,
-    budget: Option<Arc<SharedBudget>>,
+    budget: Arc<SharedBudget>,
 }
 
 impl Evaluator for Interpreter<'_> {
     fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
         let evaluate = |meter: &Meter<'_>| interpret::evaluate_within(self.model, theta, meter);
-        self.spectrum = metered(self.budget.as_deref(), evaluate)?.values;
+        self.spectrum = self.budget.share().metered(evaluate)?.values;
         Ok(&self.spectrum)
     }
 
     fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
         let curves = |meter: &Meter<'_>| interpret::component_curves_within(self.model, theta, meter);
-        metered(self.budget.as_deref(), curves)
+        self.budget.share().metered(curves)
     }
 
     fn fallback_reasons(&self) -> &[String] {
@@ -306,11 +291,7 @@ impl Evaluator for Machine<'_> {
         Ok(in_order(self.model, self.compiled.curve_names().enumerate().map(curve).collect()))
     }
 
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        wanted: &[usize],
-    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Linearization<'_> {
         let ordered = reorder(&self.places, theta, &mut self.theta);
         Some(ordered.and_then(|()| {
             let linear = self.compiled.linear();
@@ -338,11 +319,7 @@ impl<A: Evaluator, B: Evaluator> Evaluator for Comparison<A, B> {
         Ok(actual)
     }
 
-    fn linearize(
-        &mut self,
-        theta: &[f64],
-        wanted: &[usize],
-    ) -> Option<Result<Linearized<'_>, ModelErrorKind>> {
+    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Linearization<'_> {
         let expected = match self.reference.evaluate(theta) {
             Ok(expected) => expected,
             Err(error) => return Some(Err(error)),

@@ -45,6 +45,6 @@ mod program;
 
 pub use compiled::{CompiledModel, Curves, Jacobian};
 pub use error::{ModelCompileError, ModelRunError};
-pub use evaluator::{Evaluator, EvaluatorKind, Linearized, TOLERANCE, dependences};
+pub use evaluator::{Evaluator, EvaluatorKind, Linearization, Linearized, TOLERANCE, dependences};
 pub use part::{Part, PartRow};
 pub use program::ModelFrame;

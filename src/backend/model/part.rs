@@ -5,40 +5,7 @@
 //! ```
 
 use cembra_vm::frame::{Frame, FrameError};
-use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr};
-
-/// Where a result stands.
-#[derive(Clone, Debug)]
-pub(super) enum ResultSlot {
-    /// One number.
-    Scalar(Slot<f64>),
-    /// An array of two axes.
-    Array(TypedSlot),
-}
-
-impl ResultSlot {
-    /// The side output of that name.
-    pub(super) fn side_output(bound: &BoundExpr, name: &str) -> Result<ResultSlot, BindError> {
-        let slot = bound.side_output_slot(name)?;
-        match slot.qtype().nd() {
-            Some(_) => Ok(ResultSlot::Array(slot.clone())),
-            None => Ok(ResultSlot::Scalar(bound.side_output(name)?)),
-        }
-    }
-
-    pub(super) fn read<'f>(&self, frame: &'f Frame) -> Result<Values<'f>, FrameError> {
-        Ok(match self {
-            ResultSlot::Scalar(slot) => Values::Everywhere(frame.get(*slot)),
-            ResultSlot::Array(slot) => {
-                let view = frame.nd_view(slot)?;
-                let mut sizes = [1, 1];
-                sizes[2 - view.rank()..].copy_from_slice(view.shape());
-                Values::Array(view.as_slice().expect("results of operators are contiguous"), sizes)
-            }
-        })
-    }
-}
+use cembra_vm::layout::TypedSlot;
 
 /// Where a part stands.
 #[derive(Clone, Debug)]
@@ -46,15 +13,15 @@ pub(super) enum PartSlot {
     /// Zero everywhere: nothing is computed.
     Zero,
     /// Its values.
-    Values(ResultSlot),
+    Values(TypedSlot),
     /// What its values are to be multiplied by, the same at all energies; and those.
-    Product(ResultSlot, ResultSlot),
+    Product(TypedSlot, TypedSlot),
 }
 
 impl PartSlot {
     /// The slot of an array that has a value for each time and energy, so many of them, whatever theta is.
     pub(super) fn whole(&self, sizes: [usize; 2]) -> Option<&TypedSlot> {
-        let PartSlot::Values(ResultSlot::Array(slot)) = self else { return None };
+        let PartSlot::Values(slot) = self else { return None };
         let qtype = slot.qtype().nd()?;
         let (missing, sizes) = sizes.split_at(2 - qtype.rank());
         let is_repeated = |(is_unit, size): (bool, &usize)| is_unit && *size != 1;
@@ -62,20 +29,12 @@ impl PartSlot {
         is_whole.then_some(slot)
     }
 
-    /// The factor and the slot of the values of a product with an array.
-    pub(super) fn product(&self) -> Option<(&ResultSlot, &TypedSlot)> {
-        match self {
-            PartSlot::Product(factor, ResultSlot::Array(slot)) => Some((factor, slot)),
-            _ => None,
-        }
-    }
-
     /// What stands there, of a spectrum of so many times and energies.
     pub(super) fn read<'f>(&self, frame: &'f Frame, sizes: [usize; 2]) -> Result<Part<'f>, FrameError> {
         let (factor, values) = match self {
-            PartSlot::Zero => (Values::Everywhere(1.0), Values::Everywhere(0.0)),
-            PartSlot::Values(slot) => (Values::Everywhere(1.0), slot.read(frame)?),
-            PartSlot::Product(factor, slot) => (factor.read(frame)?, slot.read(frame)?),
+            PartSlot::Zero => (Values::everywhere(&1.0), Values::everywhere(&0.0)),
+            PartSlot::Values(slot) => (Values::everywhere(&1.0), Values::new(frame, slot)?),
+            PartSlot::Product(factor, slot) => (Values::new(frame, factor)?, Values::new(frame, slot)?),
         };
         Ok(Part { factor, values, sizes })
     }
@@ -93,19 +52,24 @@ pub struct Part<'f> {
 
 /// Numbers for all times and energies.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Values<'f> {
-    Everywhere(f64),
-    /// Row after row, and the sizes of the axes time and energy.
-    Array(&'f [f64], [usize; 2]),
+pub(super) struct Values<'f> {
+    /// Row after row.
+    all: &'f [f64],
+    /// Sizes of the axes time and energy.
+    sizes: [usize; 2],
 }
 
-impl Values<'_> {
-    /// The values as they stand, row after row, and the sizes of the axes time and energy.
-    fn all(&self) -> (&[f64], [usize; 2]) {
-        match self {
-            Values::Everywhere(value) => (std::slice::from_ref(value), [1, 1]),
-            Values::Array(values, sizes) => (values, *sizes),
-        }
+impl<'f> Values<'f> {
+    /// What stands in a slot: a number or an array of up to two axes.
+    pub(super) fn new(frame: &'f Frame, slot: &TypedSlot) -> Result<Values<'f>, FrameError> {
+        let view = frame.nd_view(slot)?;
+        let mut sizes = [1, 1];
+        sizes[2 - view.rank()..].copy_from_slice(view.shape());
+        Ok(Values { all: view.as_slice().expect("results of operators are contiguous"), sizes })
+    }
+
+    fn everywhere(value: &'f f64) -> Values<'f> {
+        Values { all: std::slice::from_ref(value), sizes: [1, 1] }
     }
 
     /// Writes the products of these values, which are the same at all energies, and others, one for each time and energy.
@@ -119,8 +83,8 @@ impl Values<'_> {
 
     /// The values at a time.
     fn row(&self, time: usize) -> &[f64] {
-        let (values, [rows, columns]) = self.all();
-        &values[if rows == 1 { 0 } else { time * columns }..][..columns]
+        let [rows, columns] = self.sizes;
+        &self.all[if rows == 1 { 0 } else { time * columns }..][..columns]
     }
 }
 
@@ -137,7 +101,7 @@ pub struct PartRow<'p> {
 impl Part<'_> {
     /// Sizes of the axes time and energy, of which any may be 1 and stand for all.
     pub fn shape(&self) -> [usize; 2] {
-        let ([times, _], [rows, columns]) = (self.factor.all().1, self.values.all().1);
+        let ([times, _], [rows, columns]) = (self.factor.sizes, self.values.sizes);
         [times.max(rows), columns]
     }
 

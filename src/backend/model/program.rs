@@ -2,7 +2,7 @@
 
 use crate::autodiff::Products;
 use crate::backend::model::error::{ModelCompileError, ModelRunError};
-use crate::backend::model::part::{Part, PartSlot, ResultSlot};
+use crate::backend::model::part::{Part, PartSlot, Values};
 use crate::compile::binder::compile_source;
 use crate::compile::{CompileError, Options, SlotReuse};
 use crate::expr::{Expr, ExprBuilder};
@@ -13,7 +13,7 @@ use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::builtins::nd::dot;
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, CallError, Room, RunError, RunOptions, Share, SharedBudget};
+use cembra_vm::machine::{BindError, BoundExpr, Room, RunError, Share, SharedBudget};
 use cembra_vm::value::qtype::FLOAT64;
 use cembra_vm::value::{NdType, NdView, QType, ScalarType};
 use std::sync::{Arc, OnceLock};
@@ -23,6 +23,8 @@ use std::sync::{Arc, OnceLock};
 struct OfTheta {
     bound: BoundExpr,
     theta: Vec<Slot<f64>>,
+    /// Times and energies of the spectrum.
+    sizes: [usize; 2],
 }
 
 impl OfTheta {
@@ -30,7 +32,7 @@ impl OfTheta {
         let options = Options { slot_reuse: SlotReuse::Distinct, ..Options::default() };
         let bound = compile_source(source, &options)?;
         let theta = lowered.theta.iter().map(|name| bound.input::<f64>(name)).collect::<Result<_, _>>()?;
-        Ok(OfTheta { bound, theta })
+        Ok(OfTheta { bound, theta, sizes: lowered.sizes })
     }
 
     /// A frame with theta in it, which is made if there is none yet.
@@ -57,19 +59,6 @@ fn execute(bound: &BoundExpr, frame: &mut Frame, share: Option<&Share<'_>>) -> R
     }
 }
 
-/// Options of a call within a share of a budget or the default limits.
-fn options<'s>(share: Option<&'s Share<'_>>) -> RunOptions<'s> {
-    share.map_or_else(RunOptions::new, |share| share.options())
-}
-
-/// An error of such a call.
-fn failure(share: Option<&Share<'_>>, error: CallError) -> CallError {
-    match (share, error) {
-        (Some(share), CallError::Run(error)) => CallError::Run(share.failure(error)),
-        (_, error) => error,
-    }
-}
-
 /// Leaves for theta.
 pub(super) fn leaves(lowered: &Lowered) -> impl Iterator<Item = (&str, QType)> {
     lowered.theta.iter().map(|name| (name.as_str(), FLOAT64))
@@ -89,7 +78,7 @@ enum Way {
     /// They are computed there, into this slot's room.
     Computed(TypedSlot),
     /// They are the products of a factor and those of another part, which are computed there.
-    Multiplied(ResultSlot, usize),
+    Multiplied(TypedSlot, usize),
     /// They are copied from the frame.
     Copied,
 }
@@ -99,13 +88,13 @@ impl Way {
     fn of_parts(parts: &[PartSlot], spectrum: &TypedSlot, sizes: [usize; 2]) -> Vec<Way> {
         let whole = |part: &PartSlot| part.whole(sizes).filter(|slot| *slot != spectrum).cloned();
         let computed: Vec<Option<TypedSlot>> = parts.iter().map(whole).collect();
-        let way = |(part, own): (&PartSlot, &Option<TypedSlot>)| match (own, part.product()) {
+        let way = |(part, own): (&PartSlot, &Option<TypedSlot>)| match (own, part) {
             (Some(slot), _) => Way::Computed(slot.clone()),
-            (None, Some((factor, values))) => {
+            (None, PartSlot::Product(factor, values)) => {
                 let other = computed.iter().position(|slot| slot.as_ref() == Some(values));
                 other.map_or(Way::Copied, |other| Way::Multiplied(factor.clone(), other))
             }
-            (None, None) => Way::Copied,
+            (None, _) => Way::Copied,
         };
         parts.iter().zip(&computed).map(way).collect()
     }
@@ -130,7 +119,7 @@ impl Program {
             source.side_outputs.push((part_name(index).into(), values));
         }
         let code = OfTheta::new(lowered, source)?;
-        let result = |name: String| ResultSlot::side_output(&code.bound, &name);
+        let result = |name: String| code.bound.side_output_slot(&name).cloned();
         let part = |(index, part): (usize, &Option<Expr>)| match part {
             None => Ok(PartSlot::Zero),
             Some(_) if is_product[index] => {
@@ -154,13 +143,12 @@ impl Program {
         &'f self,
         theta: &[f64],
         frame: &'f mut Option<Frame>,
-        sizes: [usize; 2],
         share: Option<&Share<'_>>,
     ) -> Result<Parts<'f>, ModelRunError> {
         let frame = self.code.frame(theta, frame)?;
         execute(self.bound(), frame, share)?;
         let spectrum = self.spectrum(frame)?;
-        Ok(Parts { spectrum, slots: &self.parts, frame, sizes })
+        Ok(Parts { spectrum, slots: &self.parts, frame, sizes: self.code.sizes })
     }
 
     /// Evaluates at theta and writes every value of every part, part after part; gives the spectrum. Parts that stand at
@@ -172,11 +160,11 @@ impl Program {
         &'f self,
         theta: &[f64],
         frame: &'f mut Option<Frame>,
-        sizes: [usize; 2],
         target: &mut [f64],
         arena: &Bump,
         share: Option<&Share<'_>>,
     ) -> Result<&'f [f64], ModelRunError> {
+        let sizes = self.code.sizes;
         let size = sizes[0] * sizes[1];
         assert_eq!(target.len(), size * self.parts.len(), "a place for each value of each part");
         let frame = self.code.frame(theta, frame)?;
@@ -186,8 +174,7 @@ impl Program {
             Way::Computed(slot) => Some(Room::new(slot, column)),
             _ => None,
         }));
-        let call = self.bound().call(frame).options(options(share));
-        call.run_into(&mut rooms).map_err(|error| failure(share, error))?;
+        self.bound().call(frame).within(share).run_into(&mut rooms)?;
         drop(rooms);
         let range = |part: usize| part * size..(part + 1) * size;
         for (index, way) in self.ways.iter().enumerate() {
@@ -196,7 +183,7 @@ impl Program {
                 Way::Multiplied(factor, other) => {
                     let columns = target.get_disjoint_mut([range(index), range(*other)]);
                     let [column, values] = columns.expect("a product is not computed where it belongs");
-                    factor.read(frame)?.multiply(values, sizes, column);
+                    Values::new(frame, factor)?.multiply(values, sizes, column);
                 }
                 Way::Copied => self.parts[index].read(frame, sizes)?.copy_to(&mut target[range(index)]),
             }
@@ -244,13 +231,11 @@ impl Squares {
         theta: &[f64],
         data: &[f64],
         frame: &mut Option<Frame>,
-        sizes: [usize; 2],
         share: Option<&Share<'_>>,
     ) -> Result<f64, ModelRunError> {
-        let data = NdView::from_slice(data, &sizes)?;
+        let data = NdView::from_slice(data, &self.code.sizes)?;
         let frame = self.code.frame(theta, frame)?;
-        let call = self.code.bound.call(frame).options(options(share)).input(&self.data, &data)?;
-        let outputs = call.run().map_err(|error| failure(share, error))?;
+        let outputs = self.code.bound.call(frame).within(share).input(&self.data, &data)?.run()?;
         Ok(outputs.frame().get(self.sum))
     }
 }

@@ -244,16 +244,17 @@ fn check(expr: &Expr, has_axis: bool) -> Result<bool, SyntaxError> {
     let graph = expr.graph();
     let mut sorts: Vec<Sort> = Vec::with_capacity(graph.len());
     let mut has_truth_values = false;
+    let fail = |id, expected, found: &str| {
+        let found = found.to_owned();
+        Err(SyntaxError::new(SyntaxErrorKind::Expected { expected, found }, graph.span(id)))
+    };
     for id in (0..graph.len()).map(NodeId::at) {
-        let fail = |expected, found: String| {
-            Err(SyntaxError::new(SyntaxErrorKind::Expected { expected, found }, graph.span(id)))
-        };
         sorts.push(match graph.node(id) {
             Node::Leaf(_) => Sort::Number,
-            Node::Placeholder(_) => return fail("a name", "a placeholder".to_owned()),
+            Node::Placeholder(_) => return fail(id, "a name", "a placeholder"),
             Node::Literal(literal) => {
                 if number(literal).is_none() {
-                    return fail("a number", literal.to_string());
+                    return fail(id, "a number", &literal.to_string());
                 }
                 has_truth_values |= is_truth(literal);
                 Sort::Number
@@ -261,16 +262,14 @@ fn check(expr: &Expr, has_axis: bool) -> Result<bool, SyntaxError> {
             Node::Operator(name, operands) => {
                 let known = Word::parsed(graph.name(name), operands.len());
                 let Some(word) = known.filter(|word| has_axis || !word.is_along) else {
-                    return fail("a function of numbers", format!("`{}`", graph.name(name)));
+                    return fail(id, "a function of numbers", &format!("`{}`", graph.name(name)));
                 };
                 let wrong = operands.iter().zip(word.operands).find(|(id, sort)| sorts[id.index()] != **sort);
                 match wrong {
                     Some((_, Sort::Number)) => {
-                        return fail("numbers", "a condition, which only `where` takes".to_owned());
+                        return fail(id, "numbers", "a condition, which only `where` takes");
                     }
-                    Some((_, Sort::Truth)) => {
-                        return fail("a condition, such as `a < b`", "a number".to_owned());
-                    }
+                    Some((_, Sort::Truth)) => return fail(id, "a condition, such as `a < b`", "a number"),
                     None => word.result,
                 }
             }
@@ -278,10 +277,7 @@ fn check(expr: &Expr, has_axis: bool) -> Result<bool, SyntaxError> {
     }
     match sorts[expr.root().index()] {
         Sort::Number => Ok(has_truth_values),
-        Sort::Truth => {
-            let (expected, found) = ("a number", "a condition; write where(condition, x, y)".to_owned());
-            Err(SyntaxError::new(SyntaxErrorKind::Expected { expected, found }, graph.span(expr.root())))
-        }
+        Sort::Truth => fail(expr.root(), "a number", "a condition; write where(condition, x, y)"),
     }
 }
 

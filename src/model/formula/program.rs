@@ -6,9 +6,9 @@ use crate::expr::{Expr, ExprBuilder};
 use crate::model::formula::build::build;
 use crate::model::lower::term::{Rates, Term};
 use crate::prepare::Source;
-use cembra_vm::frame::{FrameError, FramePool};
+use cembra_vm::frame::FramePool;
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BoundExpr, CallError, RunError};
+use cembra_vm::machine::{BoundExpr, CallError};
 use cembra_vm::value::qtype::FLOAT64;
 use cembra_vm::value::{NdError, NdType, NdView, QType, ScalarType};
 use thiserror::Error;
@@ -20,13 +20,9 @@ pub enum FormulaError {
     #[error(transparent)]
     Compile(#[from] CompileError),
     #[error(transparent)]
-    Frame(#[from] FrameError),
-    #[error(transparent)]
     Axis(#[from] NdError),
     #[error(transparent)]
     Call(#[from] CallError),
-    #[error(transparent)]
-    Run(#[from] RunError),
 }
 
 /// A formula as a program.
@@ -61,15 +57,15 @@ impl Program {
 
     /// The value of a formula without an axis.
     pub(super) fn value(&self, values: impl Iterator<Item = f64>) -> Result<f64, FormulaError> {
-        let mut frame = self.frames.take()?;
+        let mut frame = self.frames.take().map_err(CallError::from)?;
         self.numbers.iter().zip(values).for_each(|(slot, value)| frame.set(*slot, value));
-        self.bound.execute(&mut frame)?;
+        self.bound.execute(&mut frame).map_err(CallError::from)?;
         Ok(frame.get(self.bound.output::<f64>().map_err(CompileError::from)?))
     }
 
     /// The values at the points of an axis.
     pub(super) fn values(&self, points: &[f64], values: &[f64]) -> Result<Vec<f64>, FormulaError> {
-        let mut frame = self.bound.new_frame()?;
+        let mut frame = self.bound.new_frame().map_err(CallError::from)?;
         self.numbers.iter().zip(values).for_each(|(slot, value)| frame.set(*slot, *value));
         let view = NdView::from_slice(points, &[points.len()])?;
         let call = self.bound.call(&mut frame);
@@ -78,14 +74,9 @@ impl Program {
             None => call,
         };
         let outputs = call.run()?;
-        let slot = self.bound.output_slot();
-        match slot.qtype().nd() {
-            Some(_) => Ok(outputs.elements(slot)?.as_slice().expect("results are contiguous").to_vec()),
-            None => {
-                let number = self.bound.output::<f64>().map_err(CompileError::from)?;
-                Ok(vec![outputs.frame().get(number); points.len()])
-            }
-        }
+        let view = outputs.elements(self.bound.output_slot()).map_err(CallError::from)?;
+        let values: &[f64] = view.as_slice().expect("results are contiguous");
+        Ok(if view.rank() == 0 { values.repeat(points.len()) } else { values.to_vec() })
     }
 }
 
@@ -97,14 +88,12 @@ pub(crate) fn values_of(expressions: &[Expr]) -> Result<Vec<Vec<f64>>, FormulaEr
     let named = expressions.iter().enumerate().map(|(index, expr)| (name(index).into(), expr.clone()));
     source.side_outputs.extend(named);
     let bound = compile_source(source, &Options::default())?;
-    let mut frame = bound.new_frame()?;
-    bound.execute(&mut frame)?;
+    let mut frame = bound.new_frame().map_err(CallError::from)?;
+    bound.execute(&mut frame).map_err(CallError::from)?;
     let value = |index| {
         let slot = bound.side_output_slot(&name(index)).map_err(CompileError::from)?;
-        Ok(match slot.qtype().nd() {
-            Some(_) => frame.nd_view(slot)?.as_slice().expect("results are contiguous").to_vec(),
-            None => vec![frame.get(bound.side_output::<f64>(&name(index)).map_err(CompileError::from)?)],
-        })
+        let view = frame.nd_view(slot).map_err(CallError::from)?;
+        Ok(view.as_slice().expect("results are contiguous").to_vec())
     };
     (0..expressions.len()).map(value).collect()
 }

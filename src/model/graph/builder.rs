@@ -22,7 +22,6 @@ use crate::model::error::ModelError;
 use crate::model::graph::form;
 use crate::model::graph::ir::{EdgeKind, GraphEdge, GraphIR, GraphNode, NodeId, NodeKind};
 use crate::model::tree::Domain;
-use std::collections::BTreeMap;
 
 /// A graph that is being made.
 ///
@@ -59,32 +58,11 @@ impl GraphBuilder {
         self
     }
 
-    /// The time axis.
-    pub fn time(&self) -> &[f64] {
-        &self.graph.time
-    }
-
-    /// A node as it stands so far.
-    pub fn peek(&self, node: NodeId) -> &GraphNode {
-        &self.graph.nodes[node]
-    }
-
     /// A node without any field.
     pub fn node(&mut self, kind: NodeKind, name: &str) -> NodeId {
         let id = self.graph.nodes.len();
-        self.graph.nodes.push(GraphNode {
-            id,
-            kind,
-            name: name.to_owned(),
-            source_order: self.next_order,
-            value: None,
-            function_name: None,
-            package: None,
-            expr_string: None,
-            vary: false,
-            bounds: None,
-            arrays: BTreeMap::new(),
-        });
+        let (name, source_order) = (name.to_owned(), self.next_order);
+        self.graph.nodes.push(GraphNode { id, kind, name, source_order, ..GraphNode::default() });
         self.next_order += 1;
         id
     }

@@ -13,38 +13,19 @@
 //! Kinds and codes are those of the published graph format.
 
 use crate::model::component::Semantics;
+use crate::model::named::named;
 use crate::model::tree::Domain;
 use std::collections::{BTreeMap, HashMap};
 
 /// A node, by its place in the list.
 pub type NodeId = usize;
 
-macro_rules! coded {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $code:literal $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name {
-            $($(#[$variant_doc])* $variant = $code,)*
-        }
-
-        impl $name {
-            /// The published name.
-            pub fn name(self) -> &'static str {
-                match self { $($name::$variant => $text),* }
-            }
-
-            /// The published code.
-            pub fn code(self) -> i64 {
-                self as i64
-            }
-        }
-    };
-}
-
-coded! {
+named! {
     /// What a node is.
+    #[derive(Default)]
     NodeKind {
         /// A number that nothing changes.
+        #[default]
         StaticParam = 0 "STATIC_PARAM",
         /// A number that an optimizer sees.
         OptParam = 1 "OPT_PARAM",
@@ -73,7 +54,7 @@ coded! {
     }
 }
 
-coded! {
+named! {
     /// What an edge means.
     EdgeKind {
         /// A parameter of a component, an expression or a sample; has a position.
@@ -92,7 +73,7 @@ coded! {
 }
 
 /// A node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphNode {
     /// Place in the list of nodes.
     pub id: NodeId,
@@ -132,7 +113,7 @@ pub struct GraphEdge {
 }
 
 /// A model as a graph; made by [`GraphBuilder`](crate::model::graph::GraphBuilder) only, which checks it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphIR {
     /// Name of the model.
     pub name: String,
@@ -160,18 +141,7 @@ pub struct GraphIR {
 impl GraphIR {
     /// A graph without nodes.
     pub(crate) fn empty(name: &str, domain: Domain) -> GraphIR {
-        GraphIR {
-            name: name.to_owned(),
-            semantics: Semantics::Current,
-            domain,
-            energy: Vec::new(),
-            time: Vec::new(),
-            nodes: Vec::new(),
-            edges: Vec::new(),
-            node_by_name: HashMap::new(),
-            frequencies: BTreeMap::new(),
-            incoming: Vec::new(),
-        }
+        GraphIR { name: name.to_owned(), domain, ..GraphIR::default() }
     }
 
     /// Derives what is looked up: ids by name, edges by target. Edges without their node are left out.
@@ -188,11 +158,6 @@ impl GraphIR {
     /// Edges that lead to a node, in the order in which they were added.
     pub fn incoming(&self, target: NodeId) -> impl Iterator<Item = &GraphEdge> {
         self.incoming[target].iter().map(|index| &self.edges[*index])
-    }
-
-    /// The node of that name.
-    pub fn node(&self, name: &str) -> Option<&GraphNode> {
-        self.node_by_name.get(name).map(|id| &self.nodes[*id])
     }
 
     /// Edges of a kind that lead to a node; parameters by position, others in order of addition.

@@ -12,16 +12,9 @@ use crate::model::graph::ir::{EdgeKind, NodeId};
 use crate::model::interpret::initial_arguments;
 use crate::model::kernel;
 use crate::model::quantity::Quantity;
+use crate::model::subcycle::Subcycles;
 use crate::model::tree::{Component, Dynamics, Model, ParameterId};
 use std::collections::HashMap;
-
-/// A trace that counts in one subcycle only.
-struct Folded {
-    trace: NodeId,
-    prefix: String,
-    time_norm: Vec<f64>,
-    mask: Vec<f64>,
-}
 
 /// A graph in the making.
 pub(super) struct Maker<'m> {
@@ -37,7 +30,8 @@ pub(super) struct Maker<'m> {
     resolved: HashMap<ParameterId, NodeId>,
     /// Traces and where they are added.
     traces: Vec<(NodeId, NodeId)>,
-    folded: Vec<Folded>,
+    /// Traces that count in one subcycle only, with the prefix of its nodes and its number.
+    folded: Vec<(NodeId, String, &'m Subcycles, usize)>,
 }
 
 impl<'m> Maker<'m> {
@@ -102,7 +96,7 @@ impl<'m> Maker<'m> {
         ids.iter().map(|id| self.output(*id)).collect()
     }
 
-    fn dynamics(&mut self, name: &str, base: NodeId, dynamics: &Dynamics) -> NodeId {
+    fn dynamics(&mut self, name: &str, base: NodeId, dynamics: &'m Dynamics) -> NodeId {
         for component in &dynamics.components {
             component.parameters.iter().for_each(|id| self.parameter(*id));
         }
@@ -145,7 +139,13 @@ impl<'m> Maker<'m> {
         resolved
     }
 
-    fn trace(&mut self, name: &str, component: &Component, dynamics: &Dynamics, is_single: bool) -> NodeId {
+    fn trace(
+        &mut self,
+        name: &str,
+        component: &Component,
+        dynamics: &'m Dynamics,
+        is_single: bool,
+    ) -> NodeId {
         let trace_name = match is_single {
             true => format!("{name}_dynamics"),
             false => format!("{name}_{}_dynamics", component.name),
@@ -156,12 +156,7 @@ impl<'m> Maker<'m> {
         }
         let trace = self.graph.trace(&trace_name, component.function.name(), &arguments);
         if let (Some(subcycles), true) = (&dynamics.subcycles, component.subcycle > 0) {
-            self.folded.push(Folded {
-                trace,
-                prefix: format!("{name}_{}", component.name),
-                time_norm: subcycles.time_norm.clone(),
-                mask: subcycles.mask(component.subcycle),
-            });
+            self.folded.push((trace, format!("{name}_{}", component.name), subcycles, component.subcycle));
         }
         trace
     }
@@ -179,9 +174,10 @@ impl<'m> Maker<'m> {
 
     /// Remaps and masks traces of subcycles, adds traces to their parameters, binds expressions.
     pub(super) fn finish_parameters(&mut self) {
-        for folded in std::mem::take(&mut self.folded) {
-            let mask = self.graph.subcycle(&folded.prefix, folded.trace, folded.time_norm, folded.mask);
-            let traces = self.traces.iter_mut().filter(|t| t.0 == folded.trace);
+        for (trace, prefix, subcycles, number) in std::mem::take(&mut self.folded) {
+            let (time_norm, mask) = (subcycles.time_norm.clone(), subcycles.mask(number));
+            let mask = self.graph.subcycle(&prefix, trace, time_norm, mask);
+            let traces = self.traces.iter_mut().filter(|t| t.0 == trace);
             traces.for_each(|trace| trace.0 = mask);
         }
         for (trace, resolved) in std::mem::take(&mut self.traces) {

@@ -8,8 +8,6 @@ mod maker;
 pub mod order;
 pub mod print;
 mod profiles;
-pub mod terms;
-pub mod to_yaml;
 
 pub use builder::GraphBuilder;
 pub use ir::{EdgeKind, GraphEdge, GraphIR, GraphNode, NodeId, NodeKind};

@@ -82,31 +82,23 @@ impl<'b, 's> Lowering<'b, 's> {
         schedule: &'s Schedule,
         theta: impl Fn(&str, f64) -> ExprRef<'b>,
     ) -> Lowering<'b, 's> {
-        let mut lowering = Lowering::new(builder, schedule, theta);
-        schedule.steps.iter().for_each(|step| lowering.step(step));
-        schedule.operations.iter().for_each(|operation| lowering.operation(operation));
-        lowering
-    }
-
-    fn new(
-        builder: &'b ExprBuilder,
-        schedule: &'s Schedule,
-        theta: impl Fn(&str, f64) -> ExprRef<'b>,
-    ) -> Lowering<'b, 's> {
         let named = schedule.theta_names().iter().zip(schedule.theta());
         let free = named.map(|(name, value)| Term { node: theta(name, *value), rates: Rates::NONE });
         let fixed = schedule.numbers[schedule.free..].iter().map(|number| Term::number(builder, *number));
         let mut rows: Vec<Term<'b>> = free.chain(fixed).collect();
         rows.resize(schedule.row_names.len(), Term::number(builder, f64::NAN));
         let axis = |shape: &[usize], values: &[f64], rates| Term::array(builder, shape, values, rates);
-        Lowering {
+        let mut lowering = Lowering {
             builder,
             schedule,
             energy: axis(&[1, schedule.energy.len()], &schedule.energy, Rates::ENERGY),
             aux: axis(&[schedule.aux.len(), 1, 1], &schedule.aux, Rates::AUX),
             rows,
             curves: Vec::new(),
-        }
+        };
+        schedule.steps.iter().for_each(|step| lowering.step(step));
+        schedule.operations.iter().for_each(|operation| lowering.operation(operation));
+        lowering
     }
 
     fn number(&self, value: f64) -> Term<'b> {

@@ -1,9 +1,9 @@
 //! Components in the order of evaluation, with profiles folded into one operation each.
 
 use crate::model::component::{Function, Package, Role};
+use crate::model::declaration::without_number;
 use crate::model::graph::ir::{EdgeKind, GraphIR, GraphNode, NodeId, NodeKind};
-use crate::model::graph::terms::profile_terms;
-use crate::model::schedule::plan::{Expression, Operation, Sample, Source, Step};
+use crate::model::schedule::plan::{Expression, Operation, Row, Sample, Source, Step};
 use crate::model::schedule::reason::{Obstacle, Reason, Reasons};
 use crate::model::schedule::rows::{Rows, expression};
 use crate::model::schedule::steps::{steps, support};
@@ -15,7 +15,7 @@ pub(super) struct Operations<'a> {
     graph: &'a GraphIR,
     rows: &'a Rows,
     /// Rows that theta and time do not change.
-    constant: HashSet<usize>,
+    constant: HashSet<Row>,
     /// Numbers of samples and sampled expressions by node.
     sources: HashMap<NodeId, Source>,
     /// Numbers of operations by node.
@@ -120,9 +120,7 @@ impl<'a> Operations<'a> {
     ) {
         let function = reasons.function(self.graph, component, |f| self.fits(component.kind, f));
         let parameters: Option<Vec<Source>> = inputs.iter().map(|id| self.source(*id, reasons)).collect();
-        if parameters.is_none() {
-            reasons.note(Obstacle::NotAParameter, component);
-        }
+        let parameters = reasons.need(parameters, Obstacle::NotAParameter, component);
         let (Some(function), Some(parameters)) = (function, parameters) else { return };
         let peak_sum = self.graph.node_by_name.get("peak_sum");
         let is_constant_row = |s: &Source| matches!(s, Source::Row(row) if self.constant.contains(row));
@@ -180,41 +178,49 @@ impl<'a> Operations<'a> {
     }
 
     fn sample(&mut self, node: &GraphNode, reasons: &mut Reasons) -> Option<usize> {
-        let (graph, rows) = (self.graph, self.rows);
-        let inputs = graph.inputs(node.id, EdgeKind::ParamInput);
-        let base = rows.of(inputs[0])?;
-        let prefix = format!("{}_", graph.nodes[inputs[0]].name);
-        let terms = match profile_terms(graph, &prefix, &inputs[1..]) {
-            Ok(terms) => terms,
-            Err((node, problem)) => {
-                reasons.note(Obstacle::ProfileNames { problem }, &graph.nodes[node]);
-                return None;
-            }
-        };
-        let mut rest = inputs[1..].iter();
-        let mut read = Vec::new();
-        for (_, function, parameters) in terms {
-            let expected = function.parameters(graph.semantics).len();
-            if parameters.len() != expected {
-                let (function, actual) = (function.name(), parameters.len());
-                reasons.note(Obstacle::ParameterCount { function, expected, actual }, node);
-                return None;
-            }
-            let resolved: Option<Vec<usize>> = rest.by_ref().take(expected).map(|id| rows.of(*id)).collect();
-            read.push((function, resolved?));
+        let inputs = self.graph.inputs(node.id, EdgeKind::ParamInput);
+        let base = self.rows.of(inputs[0])?;
+        let mut terms = Vec::new();
+        for (function, parameters) in self.terms(&inputs, reasons)? {
+            reasons.count(function, self.graph.semantics, parameters.len(), node)?;
+            let rows: Option<Vec<Row>> = parameters.iter().map(|id| self.rows.of(*id)).collect();
+            terms.push((function, rows?));
         }
-        let sample = Sample { base, terms: read };
+        let sample = Sample { base, terms };
         let known = self.samples.iter().position(|s| *s == sample);
         Some(known.unwrap_or_else(|| {
             self.samples.push(sample);
             self.samples.len() - 1
         }))
     }
+
+    /// The terms of a profile and what each of them reads. Which term a parameter belongs to, its name says.
+    fn terms(&self, inputs: &[NodeId], reasons: &mut Reasons) -> Option<Vec<(Function, Vec<NodeId>)>> {
+        let graph = self.graph;
+        let prefix = format!("{}_", graph.nodes[inputs[0]].name);
+        let mut terms: Vec<(&str, Function, Vec<NodeId>)> = Vec::new();
+        for input in &inputs[1..] {
+            let node = &graph.nodes[graph.base_of(*input)];
+            let component = node.name.strip_prefix(&prefix).and_then(|name| Some(name.rsplit_once('_')?.0));
+            let problem = format!("a parameter of a profile is called {prefix}FUNCTION_PARAMETER");
+            let component =
+                reasons.need(component, Obstacle::ProfileNames { problem: problem.clone() }, node)?;
+            if let Some(term) = terms.iter_mut().find(|term| term.0 == component) {
+                term.2.push(*input);
+                continue;
+            }
+            let function = Function::from_name(without_number(component), graph.semantics);
+            let function = function.filter(|f| f.package() == Package::Profile);
+            let function = reasons.need(function, Obstacle::ProfileNames { problem }, node)?;
+            terms.push((component, function, vec![*input]));
+        }
+        Some(terms.into_iter().map(|(_, function, inputs)| (function, inputs)).collect())
+    }
 }
 
 /// Rows that neither theta nor time changes: fixed numbers and expressions of them.
-fn constant_rows(graph: &GraphIR, order: &[NodeId], rows: &Rows) -> HashSet<usize> {
-    let mut constant: HashSet<usize> = (rows.free..rows.numbers().len()).collect();
+fn constant_rows(graph: &GraphIR, order: &[NodeId], rows: &Rows) -> HashSet<Row> {
+    let mut constant: HashSet<Row> = (rows.free..rows.numbers().len()).collect();
     for step in steps(graph, order, rows, &mut Reasons::default()) {
         if let Step::Expression { target, value } = step {
             let is_constant =

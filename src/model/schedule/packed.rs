@@ -10,7 +10,7 @@ use crate::model::formula::Postfix;
 use crate::model::graph::print::{list, quote};
 use crate::model::kernel;
 use crate::model::lower::{InitialValues, initial_values};
-use crate::model::schedule::plan::{Expression, Operation, Schedule, Source, Step, Trace};
+use crate::model::schedule::plan::{Expression, Operation, Row, Schedule, Source, Step, Trace};
 use crate::model::tree::Domain;
 
 /// A field of a packed schedule.
@@ -167,14 +167,11 @@ fn theta(schedule: &Schedule) -> [(&'static str, Field); 2] {
 }
 
 fn groups(schedule: &Schedule) -> Vec<(&'static str, Field)> {
-    let groups: Vec<(usize, usize, &Vec<Trace>)> = schedule
-        .steps
-        .iter()
-        .filter_map(|step| match step {
-            Step::Group { target, base, traces } => Some((*target, *base, traces)),
-            _ => None,
-        })
-        .collect();
+    let groups = schedule.steps.iter().filter_map(|step| match step {
+        Step::Group { target, base, traces } => Some((*target, *base, traces)),
+        _ => None,
+    });
+    let groups: Vec<(Row, Row, &Vec<Trace>)> = groups.collect();
     let traces: Vec<&Trace> = groups.iter().flat_map(|g| g.2).collect();
     let longest = traces.iter().map(|t| t.parameters.len()).max().unwrap_or(0);
     let padded = |t: &&Trace| -> Vec<i64> {
@@ -195,19 +192,12 @@ fn groups(schedule: &Schedule) -> Vec<(&'static str, Field)> {
 }
 
 fn expressions(schedule: &Schedule, targets: &'static str) -> Vec<(&'static str, Field)> {
-    let expressions: Vec<(usize, Vec<i64>)> = schedule
-        .steps
-        .iter()
-        .filter_map(|step| match step {
-            Step::Expression { target, value } => Some((*target, packed_words(schedule, value))),
-            _ => None,
-        })
-        .collect();
-    let mut fields = vec![
-        ("n_expressions", count(expressions.len())),
-        (targets, integers(expressions.iter().map(|e| e.0))),
-    ];
-    let words: Vec<Vec<i64>> = expressions.into_iter().map(|e| e.1).collect();
+    let expressions = schedule.steps.iter().filter_map(|step| match step {
+        Step::Expression { target, value } => Some((*target, packed_words(schedule, value))),
+        _ => None,
+    });
+    let (rows, words): (Vec<Row>, Vec<Vec<i64>>) = expressions.unzip();
+    let mut fields = vec![("n_expressions", count(rows.len())), (targets, integers(rows))];
     fields.extend(word_lists(schedule, words, ["expr_programs", "expr_instructions", "expr_indptr"]));
     fields
 }
@@ -244,49 +234,43 @@ fn packed_words(schedule: &Schedule, value: &Expression) -> Vec<i64> {
 
 fn resolution(schedule: &Schedule) -> [(&'static str, Field); 2] {
     let mut counts = [0usize; 3];
-    let mut kinds = Vec::new();
-    let mut indices = Vec::new();
-    for step in &schedule.steps {
+    let number = |step: &Step| {
         let kind = match step {
             Step::Group { .. } => 0,
             Step::Expression { .. } => 1,
             Step::Convolution { .. } => 2,
         };
-        kinds.push(kind);
-        indices.push(counts[kind]);
         counts[kind] += 1;
-    }
+        (kind, counts[kind] - 1)
+    };
+    let (kinds, indices): (Vec<usize>, Vec<usize>) = schedule.steps.iter().map(number).unzip();
     [("resolution_kinds", integers(kinds)), ("resolution_indices", integers(indices))]
 }
 
 fn convolutions(schedule: &Schedule) -> Vec<(&'static str, Field)> {
-    let mut targets = Vec::new();
-    let mut functions = Vec::new();
-    let mut parameters: Vec<Vec<usize>> = Vec::new();
-    let mut supports: Vec<Vec<f64>> = Vec::new();
-    for step in &schedule.steps {
-        if let Step::Convolution { target, function, parameters: rows, support } = step {
-            targets.push(*target);
-            functions.push(function.code());
-            parameters.push(rows.clone());
-            supports.push(support.clone());
+    let all = schedule.steps.iter().filter_map(|step| match step {
+        Step::Convolution { target, function, parameters, support } => {
+            Some((*target, function.code(), parameters, support))
         }
-    }
+        _ => None,
+    });
+    let all: Vec<(Row, i64, &Vec<Row>, &Vec<f64>)> = all.collect();
     let mut fields = vec![
-        ("n_conv_steps", count(targets.len())),
-        ("conv_func_ids", Field::Integers(functions)),
-        ("conv_param_indptr", starts(parameters.iter().map(Vec::len))),
-        ("conv_param_rows", integers(parameters.concat())),
+        ("n_conv_steps", count(all.len())),
+        ("conv_func_ids", Field::Integers(all.iter().map(|step| step.1).collect())),
+        ("conv_param_indptr", starts(all.iter().map(|step| step.2.len()))),
+        ("conv_param_rows", integers(all.iter().flat_map(|step| step.2.iter().copied()))),
     ];
     match schedule.semantics {
         Semantics::V0_9 => {
-            fields.push(("conv_support_indptr", starts(supports.iter().map(Vec::len))));
-            fields.push(("conv_support_values", Field::Floats(supports.concat())));
+            fields.push(("conv_support_indptr", starts(all.iter().map(|step| step.3.len()))));
+            let values = all.iter().flat_map(|step| step.3.iter().copied());
+            fields.push(("conv_support_values", Field::Floats(values.collect())));
         }
-        Semantics::Current if targets.is_empty() => fields.push(("conv_operator", Field::Absent)),
+        Semantics::Current if all.is_empty() => fields.push(("conv_operator", Field::Absent)),
         Semantics::Current => fields.push(("conv_operator", operator(&schedule.time))),
     }
-    fields.push(("conv_target_rows", integers(targets)));
+    fields.push(("conv_target_rows", integers(all.iter().map(|step| step.0))));
     fields
 }
 

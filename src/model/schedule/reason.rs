@@ -1,11 +1,12 @@
 //! Why a graph has no schedule.
 
-use crate::model::component::Function;
+use crate::model::component::{Function, Semantics};
 use crate::model::graph::ir::{EdgeKind, GraphIR, GraphNode};
-use std::fmt;
+use thiserror::Error;
 
 /// One obstacle and the nodes it concerns.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}{}{obstacle}", nodes.join(", "), if nodes.is_empty() { "" } else { ": " })]
 pub struct Reason {
     /// What is in the way.
     pub obstacle: Obstacle,
@@ -14,9 +15,10 @@ pub struct Reason {
 }
 
 /// What can be in the way of a schedule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Obstacle {
     /// A schedule of another domain was asked for.
+    #[error("the graph is {actual}, not {expected}")]
     Domain {
         /// The graph's domain.
         actual: &'static str,
@@ -24,11 +26,13 @@ pub enum Obstacle {
         expected: &'static str,
     },
     /// A function that no evaluator has.
+    #[error("no evaluator has a function `{function}`")]
     UnknownFunction {
         /// Its name.
         function: String,
     },
     /// A function with too few or too many parameters.
+    #[error("{function} has {expected} parameters, not {actual}")]
     ParameterCount {
         /// The function.
         function: &'static str,
@@ -38,11 +42,13 @@ pub enum Obstacle {
         actual: usize,
     },
     /// A node of a kind that the domain has not.
+    #[error("a graph of this domain has no {kind}")]
     NotInDomain {
         /// The kind.
         kind: &'static str,
     },
     /// An array that is missing or has another length than its axis.
+    #[error("the array `{array}` must have {expected} elements")]
     Array {
         /// Its name.
         array: &'static str,
@@ -50,60 +56,29 @@ pub enum Obstacle {
         expected: usize,
     },
     /// A value that is not there when the node needs it: a spectrum as a parameter, for example.
+    #[error("it reads a node that is no parameter")]
     NotAParameter,
     /// A value that a kernel overwrites is read by others too.
+    #[error("a kernel replaces the value, but others read it before the kernel")]
     ReadBeforeKernel,
     /// Samples of one component that are not alike, or too few of them.
+    #[error("the samples of a profile must be alike, one for each point")]
     UnequalSamples,
     /// Parameters of a profile whose names do not say what term they belong to.
+    #[error("{problem}")]
     ProfileNames {
         /// What is wrong.
         problem: String,
     },
     /// A kernel with a trace that is no resolved parameter.
+    #[error("a kernel convolves a resolved parameter or another kernel")]
     KernelInput,
     /// A mask, remapped axis or trace that is not wired from the axis over the trace to the mask.
+    #[error("a subcycle goes from its axis over one trace and a mask to a resolved parameter")]
     Subcycle,
     /// The graph has no sum to give.
+    #[error("nothing is summed to a spectrum")]
     NoOutput,
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Obstacle::Domain { actual, expected } => write!(f, "the graph is {actual}, not {expected}"),
-            Obstacle::UnknownFunction { function } => write!(f, "no evaluator has a function `{function}`"),
-            Obstacle::ParameterCount { function, expected, actual } => {
-                write!(f, "{function} has {expected} parameters, not {actual}")
-            }
-            Obstacle::NotInDomain { kind } => write!(f, "a graph of this domain has no {kind}"),
-            Obstacle::Array { array, expected } => {
-                write!(f, "the array `{array}` must have {expected} elements")
-            }
-            Obstacle::NotAParameter => f.write_str("it reads a node that is no parameter"),
-            Obstacle::ReadBeforeKernel => {
-                f.write_str("a kernel replaces the value, but others read it before the kernel")
-            }
-            Obstacle::UnequalSamples => {
-                f.write_str("the samples of a profile must be alike, one for each point")
-            }
-            Obstacle::ProfileNames { problem } => f.write_str(problem),
-            Obstacle::KernelInput => f.write_str("a kernel convolves a resolved parameter or another kernel"),
-            Obstacle::Subcycle => {
-                f.write_str("a subcycle goes from its axis over one trace and a mask to a resolved parameter")
-            }
-            Obstacle::NoOutput => f.write_str("nothing is summed to a spectrum"),
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.nodes.is_empty() {
-            true => write!(f, "{}", self.obstacle),
-            false => write!(f, "{}: {}", self.nodes.join(", "), self.obstacle),
-        }
-    }
 }
 
 /// Obstacles so far.
@@ -116,6 +91,19 @@ impl Reasons {
         self.0.push(Reason { obstacle, nodes: vec![node.name.clone()] });
     }
 
+    /// What was found, or the obstacle that it is not there.
+    pub(super) fn need<T>(&mut self, found: Option<T>, obstacle: Obstacle, node: &GraphNode) -> Option<T> {
+        if found.is_none() {
+            self.note(obstacle, node);
+        }
+        found
+    }
+
+    /// Something if a condition holds, or the obstacle that it does not.
+    pub(super) fn check(&mut self, holds: bool, obstacle: Obstacle, node: &GraphNode) -> Option<()> {
+        self.need(holds.then_some(()), obstacle, node)
+    }
+
     /// The function of a node with as many parameters as it takes; `fits` says what the node can compute.
     pub(super) fn function(
         &mut self,
@@ -125,16 +113,25 @@ impl Reasons {
     ) -> Option<Function> {
         let name = node.function_name.clone().unwrap_or_default();
         let known = Function::from_name(&name, graph.semantics).filter(|f| fits(*f));
-        let Some(function) = known.filter(|f| node.package.as_deref() == Some(f.package().name())) else {
-            self.note(Obstacle::UnknownFunction { function: name }, node);
-            return None;
-        };
-        let expected = function.parameters(graph.semantics).len();
-        let actual = graph.inputs(node.id, EdgeKind::ParamInput).len();
-        if expected != actual {
-            self.note(Obstacle::ParameterCount { function: function.name(), expected, actual }, node);
-            return None;
-        }
-        Some(function)
+        let known = known.filter(|f| node.package.as_deref() == Some(f.package().name()));
+        let function = self.need(known, Obstacle::UnknownFunction { function: name }, node)?;
+        let count = graph.inputs(node.id, EdgeKind::ParamInput).len();
+        self.count(function, graph.semantics, count, node).map(|()| function)
+    }
+
+    /// Something if a function has that many parameters.
+    pub(super) fn count(
+        &mut self,
+        f: Function,
+        semantics: Semantics,
+        actual: usize,
+        node: &GraphNode,
+    ) -> Option<()> {
+        let expected = f.parameters(semantics).len();
+        self.check(
+            expected == actual,
+            Obstacle::ParameterCount { function: f.name(), expected, actual },
+            node,
+        )
     }
 }

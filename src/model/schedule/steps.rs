@@ -32,11 +32,8 @@ pub(super) fn steps(graph: &GraphIR, order: &[NodeId], rows: &Rows, reasons: &mu
             }
             NodeKind::Expression if !is_sampled(graph, *id) => {
                 let value = expression(graph, node, |source| rows.of(source).map(Source::Row));
-                let row = rows.of(*id);
-                if value.is_none() {
-                    reasons.note(Obstacle::NotAParameter, node);
-                }
-                value.zip(row).map(|(value, target)| Step::Expression { target, value })
+                let value = reasons.need(value, Obstacle::NotAParameter, node);
+                value.zip(rows.of(*id)).map(|(value, target)| Step::Expression { target, value })
             }
             _ => None,
         };
@@ -69,10 +66,7 @@ fn unmasked(graph: &GraphIR, node: NodeId) -> NodeId {
 fn group(graph: &GraphIR, node: &GraphNode, rows: &Rows, reasons: &mut Reasons) -> Option<Step> {
     let target = rows.of(node.id)?;
     let base = graph.inputs(node.id, EdgeKind::BaseInput)[0];
-    let Some(base) = rows.of(base) else {
-        reasons.note(Obstacle::NotAParameter, node);
-        return None;
-    };
+    let base = reasons.need(rows.of(base), Obstacle::NotAParameter, node)?;
     let traces = graph.inputs(node.id, EdgeKind::TraceInput);
     let traces: Option<Vec<Trace>> = traces.into_iter().map(|t| trace(graph, t, rows, reasons)).collect();
     Some(Step::Group { target, base, traces: traces? })
@@ -82,15 +76,9 @@ fn group(graph: &GraphIR, node: &GraphNode, rows: &Rows, reasons: &mut Reasons) 
 fn trace(graph: &GraphIR, source: NodeId, rows: &Rows, reasons: &mut Reasons) -> Option<Trace> {
     let count = graph.time.len();
     let node = &graph.nodes[unmasked(graph, source)];
-    if node.kind != NodeKind::DynamicsTrace {
-        reasons.note(Obstacle::Subcycle, node);
-        return None;
-    }
+    reasons.check(node.kind == NodeKind::DynamicsTrace, Obstacle::Subcycle, node)?;
     let function = reasons.function(graph, node, Function::is_dynamics)?;
-    let Some(parameters) = rows.parameters(graph, node.id) else {
-        reasons.note(Obstacle::NotAParameter, node);
-        return None;
-    };
+    let parameters = reasons.need(rows.parameters(graph, node.id), Obstacle::NotAParameter, node)?;
     let mask = match source == node.id {
         true => vec![1.0; count],
         false => array(&graph.nodes[source], "time_n_sub", count, reasons)?,
@@ -100,42 +88,26 @@ fn trace(graph: &GraphIR, source: NodeId, rows: &Rows, reasons: &mut Reasons) ->
         [remap] if graph.nodes[remap].kind == NodeKind::SubcycleRemap => {
             array(&graph.nodes[remap], "time_norm", count, reasons)?
         }
-        _ => {
-            reasons.note(Obstacle::Subcycle, node);
-            return None;
-        }
+        _ => reasons.need(None, Obstacle::Subcycle, node)?,
     };
     Some(Trace { function, parameters, time, mask })
 }
 
 fn array(node: &GraphNode, name: &'static str, expected: usize, reasons: &mut Reasons) -> Option<Vec<f64>> {
     let array = node.arrays.get(name).filter(|array| array.len() == expected);
-    if array.is_none() {
-        reasons.note(Obstacle::Array { array: name, expected }, node);
-    }
-    array.cloned()
+    reasons.need(array.cloned(), Obstacle::Array { array: name, expected }, node)
 }
 
 fn convolution(graph: &GraphIR, node: &GraphNode, rows: &Rows, reasons: &mut Reasons) -> Option<Step> {
-    if graph.domain == Domain::Energy1D {
-        reasons.note(Obstacle::NotInDomain { kind: node.kind.name() }, node);
-        return None;
-    }
+    let kind = node.kind.name();
+    reasons.check(graph.domain != Domain::Energy1D, Obstacle::NotInDomain { kind }, node)?;
     let function = reasons.function(graph, node, |f| f.role() == Role::Kernel)?;
     let input = graph.inputs(node.id, EdgeKind::TraceInput)[0];
     let is_row = matches!(graph.nodes[input].kind, NodeKind::ParamPlusTrace | NodeKind::Convolution);
-    let Some(target) = rows.of(node.id).filter(|_| is_row) else {
-        reasons.note(Obstacle::KernelInput, node);
-        return None;
-    };
-    if graph.edges.iter().filter(|e| e.source == input).count() > 1 {
-        reasons.note(Obstacle::ReadBeforeKernel, &graph.nodes[input]);
-        return None;
-    }
-    let Some(parameters) = rows.parameters(graph, node.id) else {
-        reasons.note(Obstacle::NotAParameter, node);
-        return None;
-    };
+    let target = reasons.need(rows.of(node.id).filter(|_| is_row), Obstacle::KernelInput, node)?;
+    let readers = graph.edges.iter().filter(|e| e.source == input).count();
+    reasons.check(readers == 1, Obstacle::ReadBeforeKernel, &graph.nodes[input])?;
+    let parameters = reasons.need(rows.parameters(graph, node.id), Obstacle::NotAParameter, node)?;
     let support = support(graph, node, reasons)?;
     Some(Step::Convolution { target, function, parameters, support })
 }
@@ -146,8 +118,5 @@ pub(super) fn support(graph: &GraphIR, node: &GraphNode, reasons: &mut Reasons) 
         return Some(Vec::new());
     }
     let support = node.arrays.get("kernel_time").filter(|support| !support.is_empty());
-    if support.is_none() {
-        reasons.note(Obstacle::Array { array: "kernel_time", expected: 1 }, node);
-    }
-    support.cloned()
+    reasons.need(support.cloned(), Obstacle::Array { array: "kernel_time", expected: 1 }, node)
 }

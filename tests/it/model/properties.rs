@@ -5,9 +5,9 @@ use crate::reference::replay;
 use cembra::backend::model::CompiledModel;
 use cembra::model::component::{Function, Package, Role, Semantics};
 use cembra::model::graph::from_model::graph_of;
-use cembra::model::graph::{print, to_yaml};
+use cembra::model::graph::print;
 use cembra::model::schedule::schedule;
-use cembra::model::{interpret, load};
+use cembra::model::{interpret, load, to_yaml};
 use fastrand::Rng;
 
 /// Models of one run.
@@ -157,7 +157,7 @@ fn random_models_agree_everywhere() {
         let mut frame = compiled.new_frame().expect("memory");
         let actual = compiled.evaluate(&theta, &mut frame).expect("its own theta");
         assert_eq!(difference(&expected.values, actual, 1e-10), None, "compiled, {}", place());
-        let yaml = to_yaml::yaml(&graph).unwrap_or_else(|e| panic!("{e}: {}", place()));
+        let yaml = to_yaml::yaml(&model);
         let again = load::read([("again.yaml", yaml.as_str())]);
         let again = again.unwrap_or_else(|e| panic!("{}: {}{yaml}", e[0], place())).model;
         let graph_again = graph_of(&again).expect("a graph");

@@ -141,7 +141,7 @@ d:
     let field = pack(&schedule).expect("a plan").field("opt_param_names").cloned();
     let names = ["sinFun_01_A", "sinFun_01_f", "gaussCONV_SD", "expFun_01_A", "stepFun_01_A"];
     assert_eq!(field, Some(Field::Names(names.map(str::to_owned).to_vec())));
-    let yaml = cembra::model::graph::to_yaml::yaml(&graph).expect("a file");
+    let yaml = cembra::model::to_yaml::yaml(&model);
     let again =
         load::read([("again.yaml", yaml.as_str())]).unwrap_or_else(|e| panic!("{}\n{yaml}", e[0])).model;
     let values = interpret::evaluate(&again, &again.theta()).expect("its own theta").values;

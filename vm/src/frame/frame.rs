@@ -7,7 +7,9 @@ use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, HandleKind, Se
 #[cfg(test)]
 use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::READ_ONLY;
-use crate::layout::{FrameLayout, Slot, SlotType};
+use crate::layout::{FrameLayout, NumberSlot, Slot, SlotType};
+use crate::value::NdView;
+use crate::value::array::cell_size;
 use crate::value::scalar::HANDLE_SIZE;
 use bumpalo::Bump;
 use std::sync::Arc;
@@ -132,6 +134,23 @@ impl Frame {
         // SAFETY: the tag says that the layout of this frame made the slot, so it holds a valid `T`;
         // `&mut self` makes the access exclusive.
         unsafe { T::assign(self.memory.at(slot.offset), value) }
+    }
+
+    /// Writes the first element of an array to a slot; an input counts as written from then on.
+    ///
+    /// # Panics
+    /// If the slot belongs to another layout, or a literal stands there; or the array has no elements, or those of another
+    /// type.
+    pub fn set_number(&mut self, slot: NumberSlot, array: &NdView<'_>) {
+        assert!(slot.tag == self.layout().tag, "{slot:?} is not written in this frame");
+        assert!(array.element() == slot.element && !array.is_empty(), "an element of the slot's type");
+        if slot.bit != 0 {
+            self.written.set(slot.bit - 1);
+        }
+        let cell = &array.bytes()[array.start()..][..cell_size(slot.element)];
+        // SAFETY: the tag says that the layout of this frame made the slot, which holds a plain value of as many bytes; those
+        // of an element are valid for it, and `&mut self` makes the access exclusive.
+        unsafe { self.memory.at(slot.offset).copy_from_nonoverlapping(cell.as_ptr(), cell.len()) }
     }
 
     /// Reads a slot.

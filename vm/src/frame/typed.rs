@@ -11,8 +11,10 @@ use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
 use crate::value::array::cell_size;
 use crate::value::budget::{Exhausted, Grown, Unlimited, copy_words};
+use crate::value::nd_type::is_element;
 use crate::value::ndarray::check_shape;
 use crate::value::sequence::SequenceValue;
+use crate::value::shape::padded;
 use crate::value::{ArrayRows, NdView, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
@@ -72,18 +74,28 @@ impl Frame {
         Ok(())
     }
 
-    /// The n-dimensional array in a slot, where it lies.
+    /// The n-dimensional array in a slot, where it lies; a single number or truth value is an array without axes.
     ///
     /// # Errors
-    /// The slot does not belong to the layout, holds no such array, or has not been written.
+    /// The slot does not belong to the layout, holds neither, or has not been written.
     pub fn nd_view(&self, slot: &TypedSlot) -> Result<NdView<'_>, FrameError> {
         self.check(slot)?;
         let bit = self.layout().bit_of(slot);
-        if slot.qtype().nd().is_none() || (bit != 0 && !self.is_written(bit - 1)) {
-            return Err(FrameError::Unwritten { slot: slot.clone() });
+        let is_written = bit == 0 || self.is_written(bit - 1);
+        match slot.qtype() {
+            QType::NdArray(_) if is_written => {
+                // SAFETY: `check` found the slot to hold a handle of this kind; the borrow of `self` keeps it.
+                Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<NdHandle>()).rows() }.view())
+            }
+            QType::Scalar(scalar) if is_written && is_element(scalar.storage()) => {
+                let (element, size) = (scalar.storage(), cell_size(*scalar));
+                // SAFETY: `check` found the slot to hold a valid value of this size; the borrow of `self` keeps it.
+                let bytes =
+                    unsafe { std::slice::from_raw_parts(self.base().add(slot.offset() as usize), size) };
+                Ok(NdView::trusted(element, 0, bytes, 0, padded(&[], 1), padded(&[], 0)))
+            }
+            _ => Err(FrameError::Unwritten { slot: slot.clone() }),
         }
-        // SAFETY: `check` found the slot to hold a handle of this kind; the borrow of `self` keeps it.
-        Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<NdHandle>()).rows() }.view())
     }
 
     /// Writes an n-dimensional array into memory that the frame keeps; an input counts as written from then
@@ -298,6 +310,33 @@ mod tests {
             assert_eq!(frame.read(slot).as_ref(), Ok(value));
             assert_eq!(frame.read(literal).as_ref(), Ok(value));
         }
+    }
+
+    #[test]
+    fn numbers_are_arrays_without_axes() {
+        let mut b = FrameLayout::builder();
+        let slot = b.typed(crate::value::qtype::FLOAT64);
+        let [text, truth] = [crate::value::qtype::TEXT, crate::value::qtype::BOOLEAN].map(|t| b.typed(t));
+        let layout = b.build().expect("small");
+        let mut frame = Frame::new(&layout).expect("small");
+        let numbers = [2.5, 3.5];
+        let view = NdView::from_slice(&numbers, &[2]).expect("one axis");
+        frame.set_number(layout.number_slot(&slot).expect("a number"), &view);
+        let read = frame.nd_view(&slot).expect("a number");
+        assert_eq!((read.rank(), read.as_slice::<f64>()), (0, Some(&[2.5][..])));
+        assert_eq!(frame.nd_view(&truth).expect("a truth value").as_slice::<bool>(), Some(&[false][..]));
+        assert!(layout.number_slot(&text).is_none() && frame.nd_view(&text).is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "an element of the slot's type")]
+    fn numbers_of_another_type_are_refused() {
+        let mut b = FrameLayout::builder();
+        let slot = b.typed(crate::value::qtype::FLOAT64);
+        let layout = b.build().expect("small");
+        let mut frame = Frame::new(&layout).expect("small");
+        let view = NdView::from_slice(&[1i64], &[]).expect("no axes");
+        frame.set_number(layout.number_slot(&slot).expect("a number"), &view);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::layout::access::SlotType;
 use crate::layout::handle::HandleKind;
-use crate::layout::slot::{READ_ONLY, Slot, TypedSlot};
+use crate::layout::slot::{NumberSlot, READ_ONLY, Slot, TypedSlot};
+use crate::value::nd_type::is_element;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::{QType, ScalarValue, Value};
 use sha2::{Digest, Sha256};
@@ -188,9 +189,21 @@ impl FrameLayout {
         fits.then(|| Slot {
             offset: slot.offset(),
             bit: self.bit_of(slot),
-            tag: if self.is_literal(slot) { self.tag | READ_ONLY } else { self.tag },
+            tag: self.tag_of(slot),
             value: PhantomData,
         })
+    }
+
+    /// The checked form of a slot of a number or truth value; `None` if the slot is of another type or does not belong here.
+    pub fn number_slot(&self, slot: &TypedSlot) -> Option<NumberSlot> {
+        let QType::Scalar(scalar) = slot.qtype() else { return None };
+        let (element, offset) = (scalar.storage(), slot.offset());
+        let fits = is_element(element) && self.accepts(slot);
+        fits.then(|| NumberSlot { offset, bit: self.bit_of(slot), tag: self.tag_of(slot), element })
+    }
+
+    fn tag_of(&self, slot: &TypedSlot) -> u64 {
+        if self.is_literal(slot) { self.tag | READ_ONLY } else { self.tag }
     }
 
     /// Position of a slot's written-bit plus one; 0 if the slot has none.

@@ -26,4 +26,4 @@ pub mod slot;
 pub use access::{PlainSlot, SlotType};
 pub use builder::{LayoutBuilder, LayoutError};
 pub use layout::{FrameLayout, LayoutId};
-pub use slot::{Slot, TypedSlot};
+pub use slot::{NumberSlot, Slot, TypedSlot};

@@ -4,7 +4,7 @@
 //! one checks it against a layout first. [`Slot`] carries its type statically and the tag of the
 //! layout that made it, so that a frame checks it with one comparison.
 
-use crate::value::QType;
+use crate::value::{QType, ScalarType};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -98,6 +98,18 @@ impl<T> Slot<T> {
     pub fn offset(&self) -> u32 {
         self.offset
     }
+}
+
+/// A slot of a number or truth value whose type is known at run time. A layout has checked it, so that writing costs no
+/// more than with a [`Slot`]; a frame of another layout refuses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberSlot {
+    pub(crate) offset: u32,
+    /// As those of a [`Slot`].
+    pub(crate) bit: u32,
+    pub(crate) tag: u64,
+    /// What stands there.
+    pub(crate) element: ScalarType,
 }
 
 // Derives would ask for `T: Clone`.

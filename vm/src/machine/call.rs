@@ -21,6 +21,7 @@ use crate::machine::bound::BoundExpr;
 use crate::machine::error::RunError;
 use crate::machine::options::RunOptions;
 use crate::machine::room::{self, Room, RoomError};
+use crate::machine::shared::Share;
 use crate::machine::update::NdViewMut;
 use crate::value::budget::{Exhausted, Grown};
 use crate::value::ndarray::check_shape;
@@ -110,6 +111,7 @@ pub struct Call<'b, 'f> {
     count: usize,
     rest: Vec<(u32, Lent<'f>)>,
     options: RunOptions<'f>,
+    share: Option<&'f Share<'f>>,
 }
 
 /// What is lent to an input.
@@ -250,7 +252,7 @@ impl BoundExpr {
     pub fn call<'b, 'f>(&'b self, frame: &'f mut Frame) -> Call<'b, 'f> {
         let options = RunOptions::new();
         let (first, rest) = ([None; INLINE], Vec::new());
-        Call { bound: self, frame, first, count: 0, rest, options }
+        Call { bound: self, frame, first, count: 0, rest, options, share: None }
     }
 
     /// Runs on arrays that are lent to inputs by their [numbers](BoundExpr::input_number), and puts outputs into
@@ -339,6 +341,14 @@ impl<'f> Call<'_, 'f> {
         self
     }
 
+    /// The share of a budget that the run may use, if there is one; errors name the limits of the whole. Takes the place
+    /// of other options.
+    pub fn within(mut self, share: Option<&'f Share<'_>>) -> Self {
+        self.options = share.map_or_else(RunOptions::new, |share| share.options());
+        self.share = share;
+        self
+    }
+
     /// Threads that may work on regions of many rows.
     pub fn threads(mut self, threads: usize) -> Self {
         self.options = self.options.threads(threads);
@@ -359,11 +369,14 @@ impl<'f> Call<'_, 'f> {
     /// # Errors
     /// As [`run`](Call::run); or a room is not for elements of its slot, or, after the run, not for as many.
     pub fn run_into(self, rooms: &mut [Room<'_>]) -> Result<Outputs<'f>, CallError> {
-        let Call { bound, frame, first, rest, options, .. } = self;
+        let Call { bound, frame, first, rest, options, share, .. } = self;
         let lent = |each: &mut dyn FnMut(u32, Lent<'f>)| {
             first.iter().flatten().chain(&rest).for_each(|(bit, view)| each(*bit, *view));
         };
-        run_lent(bound, frame, &lent, rooms, options)?;
+        run_lent(bound, frame, &lent, rooms, options).map_err(|error| match (error, share) {
+            (CallError::Run(error), Some(share)) => CallError::Run(share.failure(error)),
+            (error, _) => error,
+        })?;
         Ok(Outputs { frame })
     }
 }
@@ -415,7 +428,7 @@ impl<'f> Outputs<'f> {
         self.frame.rows(slot)
     }
 
-    /// The elements of an output over axes, where they stand.
+    /// The elements of an output, where they stand.
     ///
     /// # Errors
     /// As [`Frame::nd_view`].
