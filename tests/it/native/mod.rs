@@ -4,7 +4,10 @@
 mod arrays;
 mod boundary;
 mod cache;
+mod chosen;
 mod commands;
+mod coverage;
+mod edges;
 mod groups;
 mod kept_sweeps;
 mod loops;
