@@ -127,7 +127,7 @@ __attribute__((unused)) static int32_t joined_along(int count, const cembra_arra
 }
 
 /* Sums up to each element, or from each on, along axes one after the other; `whole` is an element as a number of the sums. */
-#define CEMBRA_SUMS(name, type, wide, whole, plus) \
+#define CEMBRA_SUMS(name, type, wide, whole, cembra_plus) \
 __attribute__((unused)) static int32_t running_##name(const cembra_array *x, int rank, uint32_t axes, int is_back, cembra_array *to) \
 { \
     int64_t count = 0, inner = 1, inners[6]; \
@@ -151,7 +151,7 @@ __attribute__((unused)) static int32_t running_##name(const cembra_array *x, int
             for (int64_t i = 1; i < size; i++) \
                 for (int64_t k = 0; k < step; k++) { \
                     int64_t at = block + (is_back ? size - 1 - i : i) * step + k, before = at + (is_back ? step : -step); \
-                    sums[at] = plus(sums[before], sums[at]); \
+                    sums[at] = cembra_plus(sums[before], sums[at]); \
                 } \
     } \
     return status; \

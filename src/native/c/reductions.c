@@ -1,7 +1,7 @@
 /* Reductions of elements of an array that stand one after the other and are no folds. */
 
 /* Over the number of values less those that are used; over 0 if there are not so many. */
-#define CEMBRA_VARIANCES(name, type, real, root) \
+#define CEMBRA_VARIANCES(name, type, real, cembra_root) \
 __attribute__((unused)) static inline real whole_var_##name(const char *x, int64_t count, int64_t used) \
 { \
     int64_t left; \
@@ -10,7 +10,7 @@ __attribute__((unused)) static inline real whole_var_##name(const char *x, int64
 } \
 __attribute__((unused)) static inline real whole_std_##name(const char *x, int64_t count, int64_t used) \
 { \
-    return root(whole_var_##name(x, count, used)); \
+    return cembra_root(whole_var_##name(x, count, used)); \
 }
 CEMBRA_VARIANCES(f64, double, double, sqrt)
 CEMBRA_VARIANCES(f32, float, float, sqrtf)

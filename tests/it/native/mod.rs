@@ -10,6 +10,7 @@ mod coverage;
 mod edges;
 mod groups;
 mod kept_sweeps;
+mod lists;
 mod loops;
 mod operators;
 mod rows;
