@@ -84,8 +84,7 @@ impl Writer<'_> {
             None => "NULL".to_owned(),
             Some(words) => {
                 let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-                let bytes: Vec<String> =
-                    bytes.take(rows.div_ceil(8).max(1)).map(|byte| byte.to_string()).collect();
+                let bytes: Vec<String> = bytes.take(rows.div_ceil(8)).map(|byte| byte.to_string()).collect();
                 let _ = writeln!(
                     self.text,
                     "    static const uint8_t {value}_there[] = {{ {} }};",
@@ -99,7 +98,12 @@ impl Writer<'_> {
 
     /// An edge whose groups are known.
     fn declare_grouping(&mut self, value: ValueId, edge: &Edge) -> Result<(), NotTranslated> {
-        self.fits(value, 8 * (2 * edge.child_size() + edge.parent_size()))?;
+        let numbers = match edge.split_points() {
+            Some(points) => points.len(),
+            None if edge.is_to_scalar() => 0,
+            None => 2 * edge.child_size() + edge.parent_size(),
+        };
+        self.fits(value, 8 * numbers)?;
         let mut list = |what: &str, numbers: Vec<i64>| {
             let numbers: Vec<String> = numbers.into_iter().map(integer).collect();
             let numbers = if numbers.is_empty() { "0".to_owned() } else { numbers.join(", ") };
