@@ -115,8 +115,8 @@ fn is_used(name: &str) -> bool {
 
 /// Translates programs to C11.
 ///
-/// Operators that have neither a recipe nor a rule of their own and are no special function, texts, growing lists and parallel routines have no form
-/// yet: the error names them.
+/// Operators that have neither a recipe nor a rule of their own and are no special function, texts, tuples with arrays and parallel routines have no
+/// form yet: the error names them.
 #[derive(Clone, Debug, Default)]
 pub struct TranslateToC {
     source: Option<Arc<str>>,
