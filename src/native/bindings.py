@@ -37,6 +37,7 @@ class _Error(ctypes.Structure):
         ("line", ctypes.c_int32),
         ("message", ctypes.c_char_p),
         ("operands", ctypes.c_uint64 * 4),
+        ("text", ctypes.c_char * 40),
     ]
 
     def exception(self):
@@ -120,6 +121,67 @@ class _Rows(_Elements):
     def keep(self, array, cells, there):
         bits = ctypes.create_string_buffer(_bits(there), len(there) // 8 + 1)
         array.validity, array.keep = ctypes.addressof(bits), (cells, bits)
+
+
+class _RawEdge(ctypes.Structure):
+    _fields_ = [("numbers", _Array), ("parents", ctypes.c_int64), ("kind", ctypes.c_int32)]
+
+
+_edge_kinds = ("split_points", "mapping", "one_group")
+
+
+class Edge:
+    """Rows in groups: to which row of a parent each row of a child belongs. `numbers` are what `kind` says."""
+
+    def __init__(self, kind, numbers, parents):
+        self.kind, self.numbers, self.parents = kind, numbers, parents
+
+    @classmethod
+    def from_mapping(cls, mapping, parents):
+        """The parent of each row, which is None where it has none, and the number of parents."""
+        return cls("mapping", mapping, parents)
+
+    @classmethod
+    def from_split_points(cls, points):
+        """Where the rows of each parent begin, from 0 on, and at last the number of rows."""
+        return cls("split_points", points, len(points) - 1)
+
+    @classmethod
+    def from_sizes(cls, sizes):
+        """The number of rows of each parent."""
+        points = [0]
+        for size in sizes:
+            points.append(points[-1] + int(size))
+        return cls.from_split_points(points)
+
+    @classmethod
+    def to_scalar(cls, rows):
+        """This many rows of one parent, which is a scalar."""
+        return cls("one_group", rows, 1)
+
+    def __eq__(self, other):
+        return isinstance(other, Edge) and vars(self) == vars(other)
+
+    def __repr__(self):
+        return f"Edge({self.kind!r}, {self.numbers!r}, {self.parents!r})"
+
+
+class _EdgeArgument:
+    """An edge argument. The library looks at its numbers."""
+
+    def __init__(self, name, is_to_scalar):
+        self.name, self.is_to_scalar = name, is_to_scalar
+
+    def __call__(self, value):
+        if not isinstance(value, Edge) or (value.kind == "one_group") != self.is_to_scalar:
+            raise TypeError(f"{self.name}: an edge {'to a scalar' if self.is_to_scalar else 'between arrays'} is needed, got {value!r}")
+        edge = _RawEdge(_Array(), value.parents, _edge_kinds.index(value.kind))
+        if self.is_to_scalar:
+            edge.numbers.shape[0] = value.numbers
+        else:
+            edge.keep = _Rows(self.name, "i8", False)(value.numbers)
+            edge.numbers = edge.keep
+        return edge
 
 
 def _bits(there):
@@ -214,6 +276,19 @@ def _made_rows(entry, code):
     return type("MadeRows", (_Array,), {"read": lambda self: Rows(self, free, code), "lent": staticmethod(lent)})
 
 
+def _made_edge(entry):
+    free = getattr(_library, entry + "_free")
+    free.argtypes, free.restype = [ctypes.POINTER(_Array)], None
+
+    def read(edge):
+        kind = _edge_kinds[edge.kind]
+        if kind == "one_group":
+            return Edge.to_scalar(edge.numbers.shape[0])
+        return Edge(kind, Rows(_Array.from_buffer_copy(edge.numbers), free, "i8").tolist(), edge.parents)
+
+    return type("MadeEdge", (_RawEdge,), {"read": read})
+
+
 def _struct(*fields):
     return type("Struct", (ctypes.Structure,), {"_fields_": [(f"_{i}", kind) for i, kind in enumerate(fields)]})
 
@@ -246,7 +321,7 @@ def _fill(struct, name, kind, value):
 
 
 def _argument(kind, value):
-    if isinstance(kind, _Elements):
+    if isinstance(kind, (_Elements, _EdgeArgument)):
         return kind(value)
     if hasattr(kind, "fill"):
         made = kind()

@@ -60,12 +60,17 @@ fn function(entry: &str, signature: &Signature) -> String {
             truth(parameter.is_updated),
             truth(parameter.is_contiguous)
         ),
+        None if parameter.qtype.is_edge() => {
+            let is_to_scalar = matches!(parameter.qtype, QType::EdgeToScalar(_));
+            format!("_EdgeArgument({:?}, {})", parameter.name, truth(is_to_scalar))
+        }
         None => ctype(&parameter.qtype),
     });
     let parameters: Vec<String> = parameters.collect();
     let results = signature.results.iter().map(|(_, qtype)| match BoundaryArray::of(qtype) {
         Some(array) if array.has_rows() => format!("_made_rows({entry:?}, {:?})", code(array.element())),
         Some(array) => format!("_made({entry:?}, {:?}, {})", code(array.element()), array.rank()),
+        None if qtype.is_edge() => format!("_made_edge({entry:?})"),
         None => ctype(qtype),
     });
     let results: Vec<String> = results.collect();
@@ -131,6 +136,7 @@ fn ctype(qtype: &QType) -> String {
             _ => "ctypes.c_double",
         }
         .to_owned(),
+        QType::ArrayShape(_) => "ctypes.c_int64".to_owned(),
         QType::Optional(ScalarType::Unit) => "_optional(None)".to_owned(),
         QType::Optional(scalar) => format!("_optional({})", ctype(&QType::Scalar(*scalar))),
         QType::Tuple(tuple) => {

@@ -48,6 +48,22 @@ pub enum NotTranslated {
         /// The type.
         qtype: String,
     },
+    /// A literal is too large for a source.
+    #[error(
+        "routine {routine}: the literal {value} has {bytes} bytes, a source in {language} takes {most}: make it an argument"
+    )]
+    Literal {
+        /// The language.
+        language: &'static str,
+        /// The routine.
+        routine: usize,
+        /// The literal.
+        value: ValueId,
+        /// Its bytes.
+        bytes: usize,
+        /// The bytes that are taken at most.
+        most: usize,
+    },
     /// An input cannot be fixed.
     #[error("input {name:?} cannot be fixed: {what}")]
     Fixed {

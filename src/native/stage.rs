@@ -294,6 +294,7 @@ fn is_name(name: &str) -> bool {
 pub(crate) fn is_plain(qtype: &QType) -> bool {
     match qtype {
         QType::Scalar(scalar) | QType::Optional(scalar) => scalar.is_plain(),
+        QType::ArrayShape(_) => true,
         QType::Tuple(tuple) => tuple.fields().iter().all(is_plain),
         _ => false,
     }

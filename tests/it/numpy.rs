@@ -76,7 +76,7 @@ fn agree(wanted: &ScalarValue, found: &ScalarValue, exact: bool) -> bool {
 }
 
 /// A buffer of elements as bytes behind some bytes that belong to nobody.
-fn input(given: &Json) -> Value {
+pub fn input(given: &Json) -> Value {
     let qtype: QType = given["type"].as_str().expect("a type").parse().expect("a type of Cembra");
     let t = qtype.nd().expect("an n-dimensional array");
     let pad = given["pad"].as_u64().expect("a number of bytes") as usize;

@@ -121,20 +121,6 @@ impl Writer<'_> {
                     count.join(" * ")
                 ))
             }
-            "nd.append" => {
-                let value = self.locals.owner(result);
-                let inputs = self.routine.inputs.iter().map(|(_, input)| self.locals.owner(*input));
-                if !self.made.contains(&value) || inputs.into_iter().any(|input| input == value) {
-                    return None;
-                }
-                let room =
-                    refused(&format!("room_for_one(&{value}_own, {value}_n0, &{value}_room, sizeof e)"));
-                Some(format!(
-                    "{{ {element} e = ({element}){}; {room} {value} = {value}_own; \
-                     memcpy({value} + {value}_n0 * (int64_t)sizeof e, &e, sizeof e); {value}_n0 += 1; }}",
-                    self.locals.only(operands[1])
-                ))
-            }
             _ => None,
         }
     }

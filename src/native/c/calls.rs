@@ -1,5 +1,6 @@
 //! Functions of routines: what they take and return, and calls of them.
 
+use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, Leaf, leaves};
 use crate::native::c::writer::Writer;
 use crate::native::error::NotTranslated;
@@ -18,6 +19,10 @@ pub(in crate::native) fn parameters(number: usize, routine: &Routine) -> Result<
             let _ = write!(text, ", const cembra_array *p{position}");
             continue;
         }
+        if qtype.is_edge() {
+            let _ = write!(text, ", const cembra_grouping *p{position}");
+            continue;
+        }
         for leaf in plain_leaves(qtype, || format!("argument {name}"))? {
             let _ = write!(text, ", {} p{position}_{}", leaf.ctype.name(), leaf.at);
         }
@@ -26,6 +31,7 @@ pub(in crate::native) fn parameters(number: usize, routine: &Routine) -> Result<
         match result {
             Through::Leaf(leaf) => drop(write!(text, ", {} *q{position}_{}", leaf.ctype.name(), leaf.at)),
             Through::Array(_) => drop(write!(text, ", cembra_array *q{position}")),
+            Through::Edge => drop(write!(text, ", cembra_edge *q{position}")),
         }
     }
     text.push(')');
@@ -39,6 +45,8 @@ pub(in crate::native) enum Through {
     Leaf(Leaf),
     /// An array, whose memory becomes that of the caller.
     Array(BoundaryArray),
+    /// An edge, whose numbers become those of the caller.
+    Edge,
 }
 
 /// The parts of all results, with the numbers of their results.
@@ -48,6 +56,7 @@ fn parts(routine: &Routine) -> Result<Vec<(usize, Through)>, NotTranslated> {
         let qtype = routine.slot(value).qtype();
         match BoundaryArray::of(qtype) {
             Some(array) => all.push((position, Through::Array(array))),
+            None if qtype.is_edge() => all.push((position, Through::Edge)),
             None => {
                 let leaves = plain_leaves(qtype, || format!("result {position}"))?;
                 all.extend(leaves.into_iter().map(|leaf| (position, Through::Leaf(leaf))));
@@ -96,12 +105,17 @@ impl Writer<'_> {
                     let _ = write!(text, "cembra_array a{position} = {}; ", self.descriptor(*operand));
                     let _ = write!(args, ", &a{position}");
                 }
+                None if self.routine.slot(*operand).qtype().is_edge() => {
+                    let edge = self.locals.owner(*operand);
+                    let found = self.without_memory(ip, &format!("find_groups(&{edge})"), "");
+                    let _ = write!(text, "{{ {found} }} ");
+                    let _ = write!(args, ", &{edge}");
+                }
                 None => self.locals.all(*operand).iter().for_each(|(local, _)| args += &format!(", {local}")),
             }
         }
         let mut moved = String::new();
-        let is_number =
-            |value: &ValueId| self.locals.array(*value).is_none() && self.locals.all(*value).len() == 1;
+        let is_number = |value: &ValueId| self.locals.all(*value).len() == 1;
         match results {
             [only] if is_number(only) => moved = format!(" {} = z.value;", self.locals.only(*only)),
             results => {
@@ -110,6 +124,13 @@ impl Writer<'_> {
                         let _ = write!(text, "cembra_array t{position} = {{ 0 }}; ");
                         let _ = write!(args, ", &t{position}");
                         let _ = write!(moved, " {}", self.taken(*result, &format!("t{position}")));
+                    }
+                    if self.routine.slot(*result).qtype().is_edge() {
+                        let _ = write!(text, "cembra_edge t{position} = {{ 0 }}; ");
+                        let _ = write!(args, ", &t{position}");
+                        let take = format!("take_edge(&t{position}, &{})", self.locals.owner(*result));
+                        let free = format!("free(t{position}.numbers.data); ");
+                        let _ = write!(moved, " {{ {} }}", self.without_memory(ip, &take, &free));
                     }
                     for (number, (local, ctype)) in self.locals.all(*result).into_iter().enumerate() {
                         let _ = write!(text, "{} z{position}_{number} = 0; ", ctype.name());
@@ -127,5 +148,11 @@ impl Writer<'_> {
         );
         debug_assert!(callee < self.program.routines().len());
         text
+    }
+
+    /// Statements that take memory, and what follows them in any case; they raise without memory.
+    fn without_memory(&self, ip: usize, take: &str, then: &str) -> String {
+        let raise = self.raise(ip, &quoted("there is no memory for the edge"), &[]);
+        format!("int32_t k = {take}; {then}if (CEMBRA_RARE(k)) {{ {raise} }}")
     }
 }

@@ -3,7 +3,7 @@
 use crate::native::c::recipes::{Lowered, is_certain, operand};
 use crate::native::c::rules::{Gives, element_rule};
 use crate::native::c::special::special;
-use crate::native::c::syntax::CLoopSyntax;
+use crate::native::c::syntax::CSyntax;
 use cembra_vm::builtins::core::HAS_ARRAY;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
@@ -156,7 +156,7 @@ fn lowered(
     }
     let cells = cells.filter(|_| has_cells);
     let needed = cells.into_iter().chain(present).chain(truth);
-    let lowered = Lowered::new(&CLoopSyntax, list, needed, |number, is_presence| {
+    let lowered = Lowered::new(&CSyntax::Loop, list, needed, |number, is_presence| {
         local(usize::from(number), is_presence)
     });
     let value = cells.map_or(CellValue::Nothing, |cells| CellValue::Total(lowered.of(cells)));

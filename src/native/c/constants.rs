@@ -52,6 +52,8 @@ pub(in crate::native) fn constants_of(value: &Value, constants: &mut Vec<String>
             let count = if *scalar == ScalarType::Unit { 1 } else { 2 };
             constants.extend(std::iter::repeat_n("0".to_owned(), count));
         }
+        // Bits of a number that may be as large as it will.
+        Value::ArrayShape(_, rows) => constants.push(integer(*rows as i64)),
         Value::Tuple(tuple) => tuple.fields().iter().for_each(|field| constants_of(field, constants)),
         _ => {}
     }

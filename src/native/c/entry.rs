@@ -43,7 +43,7 @@ pub fn header(name: &str, signature: &Signature) -> Result<String, NotTranslated
             text,
             "\n/* An array of a result has `data` NULL before the call, and new memory after it; or it has memory of the caller, with the\n   \
              shape of the result and {elements}, and the result is made there.\n   \
-             This frees an array that a call has given. */\nvoid {name}_free(cembra_array *array);\n"
+             This frees an array that a call has given, and the numbers of an edge. */\nvoid {name}_free(cembra_array *array);\n"
         );
     }
     Ok(text)
@@ -61,6 +61,7 @@ impl Types<'_> {
     fn of(&mut self, qtype: &QType) -> Option<String> {
         let fields: Vec<(String, String)> = match qtype {
             QType::Scalar(scalar) => return CType::of(*scalar).map(|ctype| ctype.name().to_owned()),
+            QType::ArrayShape(_) => return Some(CType::I64.name().to_owned()),
             QType::Optional(scalar) => {
                 let value = leaves(qtype)?.get(1).copied();
                 debug_assert!(value.is_some() || CType::of(*scalar) == Some(CType::U8));
@@ -95,6 +96,7 @@ fn prototype(name: &str, signature: &Signature, types: &mut Types<'_>) -> Result
         let local = local_name(number, &parameter.name);
         all.push(match BoundaryArray::of(&parameter.qtype) {
             Some(_) => format!("const cembra_array *{local}"),
+            None if parameter.qtype.is_edge() => format!("const cembra_edge *{local}"),
             None => {
                 let what = || refused(&format!("argument {}", parameter.name), &parameter.qtype);
                 format!("{} {local}", types.of(&parameter.qtype).ok_or_else(what)?)
@@ -105,6 +107,7 @@ fn prototype(name: &str, signature: &Signature, types: &mut Types<'_>) -> Result
         let what = || refused(&format!("result {result}"), qtype);
         let ctype = match BoundaryArray::of(qtype) {
             Some(_) => "cembra_array".to_owned(),
+            None if qtype.is_edge() => "cembra_edge".to_owned(),
             None => types.of(qtype).ok_or_else(what)?,
         };
         all.push(format!("{ctype} *result{number}"));
@@ -134,11 +137,17 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
          cembra_run state = {{ error != NULL ? error : &own }}, *run = &state;\n    \
          memset(run->error, 0, sizeof *run->error);\n"
     );
-    let mut args = String::from("run, 0");
+    let (mut args, mut edges) = (String::from("run, 0"), Vec::new());
     for (number, parameter) in signature.parameters.iter().enumerate() {
         if let Some(array) = BoundaryArray::of(&parameter.qtype) {
             let _ = write!(args, ", values[{number}]");
             text += &checked_axes(number, parameter, array);
+            continue;
+        }
+        if parameter.qtype.is_edge() {
+            let _ = write!(args, ", &p{number}");
+            text += &checked_edge(number, parameter);
+            edges.push(number);
             continue;
         }
         for leaf in plain(&parameter.qtype, &parameter.name)? {
@@ -172,6 +181,12 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
                 let _ = write!(args, ", &m{number}");
                 put += &given(*number, *array);
             }
+            Through::Edge => {
+                let place = first + number;
+                let _ = writeln!(text, "    cembra_edge m{number};");
+                let _ = write!(args, ", &m{number}");
+                let _ = writeln!(put, "    *(cembra_edge *)values[{place}] = m{number};");
+            }
         }
     }
     if through_pointers.is_empty() {
@@ -190,8 +205,21 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
     debug_assert_eq!(program.main().inputs.len(), first);
     let _ = write!(
         text,
-        "    {returns} z = r0({args});\n    if (z.status != 0) return z.status;\n{put}    return 0;\n}}\n\n"
+        "{}    {returns} z = r0({args});\n{}    if (z.status != 0) return z.status;\n{put}",
+        taken_edges(&edges),
+        edges.iter().map(|edge| format!("    free_grouping(&p{edge});\n")).collect::<String>()
     );
+    // What has been made becomes the caller's, even if there is no place for another result.
+    let failed = through_pointers.iter().filter(|(_, result)| matches!(result, Through::Array(_)));
+    let failed: Vec<String> = failed.map(|(number, _)| format!("k{number}")).collect();
+    let message = quoted("the memory for a result has another shape than the result");
+    for k in failed {
+        let _ = writeln!(
+            text,
+            "    if ({k} != 0) return cembra_raise(run, {k}, 0, 0, 0, {message}, CEMBRA_OPERANDS(0));"
+        );
+    }
+    text.push_str("    return 0;\n}\n\n");
     if signature.gives_arrays() {
         let _ = write!(
             text,
@@ -202,9 +230,9 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
     let typed = prototype(name, signature, &mut types)?;
     let address = |(number, parameter): (usize, &Parameter)| {
         let local = local_name(number, &parameter.name);
-        match BoundaryArray::of(&parameter.qtype) {
-            Some(_) => format!("(void *){local}"),
-            None => format!("&{local}"),
+        match BoundaryArray::of(&parameter.qtype).is_some() || parameter.qtype.is_edge() {
+            true => format!("(void *){local}"),
+            false => format!("&{local}"),
         }
     };
     let parameters = signature.parameters.iter().enumerate().map(address);
@@ -282,15 +310,51 @@ fn extents(array: &str, of: BoundaryArray, to: &str) -> Vec<String> {
 
 /// Stores an array that the main routine has given.
 fn given(number: usize, array: BoundaryArray) -> String {
-    let message = quoted("the memory for a result has another shape than the result");
     let give = match array.has_rows() {
         true => format!("give_rows(&m{number}, {}", array.size()),
         false => format!("give_array(&m{number}, {}, {}", array.rank(), array.size()),
     };
     format!(
-        "    if (q{number}->data == NULL) *q{number} = m{number}; else if (m{number}.data != q{number}->data) {{ \
-         int32_t k = {give}, NULL, q{number}); free(m{number}.data); \
-         if (k != 0) return cembra_raise(run, k, 0, 0, 0, {message}, CEMBRA_OPERANDS(0)); }}\n"
+        "    int32_t k{number} = 0; if (q{number}->data == NULL) *q{number} = m{number}; \
+         else if (m{number}.data != q{number}->data) {{ k{number} = {give}, NULL, q{number}); free(m{number}.data); }}\n"
+    )
+}
+
+/// What can be wrong with an edge, in the order of `what_is_wrong`.
+const WRONG_EDGES: [&str; 5] = [
+    "is of another kind",
+    "has a number of rows that no edge has",
+    "has numbers that are not there",
+    "has split points that are missing, fall, or do not begin with 0",
+    "has a row whose parent there is not",
+];
+
+/// Refuses an edge that leads beyond its parent or has another form than its type.
+fn checked_edge(number: usize, parameter: &Parameter) -> String {
+    let is_to_scalar = u8::from(matches!(parameter.qtype, QType::EdgeToScalar(_)));
+    let messages = WRONG_EDGES.map(|what| quoted(&format!("the edge {} {what}", parameter.name)));
+    format!(
+        "    {{ int k = what_is_wrong(values[{number}], {is_to_scalar}); static const char *const messages[] = {{ {} }}; \
+         if (k != 0) return cembra_raise(run, CEMBRA_TYPE, 0, 0, 0, messages[k - 1], CEMBRA_OPERANDS({number})); }}\n",
+        messages.join(", ")
+    )
+}
+
+/// Takes over the edges of arguments with these numbers.
+fn taken_edges(edges: &[usize]) -> String {
+    if edges.is_empty() {
+        return String::new();
+    }
+    let (mut declared, mut taken, mut freed) = (String::new(), String::new(), String::new());
+    for edge in edges {
+        let _ = writeln!(declared, "    cembra_grouping p{edge} = {{ 0 }};");
+        let _ = writeln!(taken, "    if (taken == 0) taken = take_edge(values[{edge}], &p{edge});");
+        let _ = write!(freed, "free_grouping(&p{edge}); ");
+    }
+    let message = quoted("there is no memory for an edge");
+    format!(
+        "{declared}    int32_t taken = 0;\n{taken}    if (taken != 0) {{ {freed}return cembra_raise(run, taken, 0, 0, 0, {message}, \
+         CEMBRA_OPERANDS(0)); }}\n"
     )
 }
 

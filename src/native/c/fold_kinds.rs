@@ -98,12 +98,17 @@ impl Fold {
 
     /// A call of the function of this beginning: `leaf`, `join`, `finish` or `fold`.
     pub(super) fn call(&self, what: &str, args: &str) -> String {
-        format!("{what}_{}_{}({args})", self.kind, self.element)
+        format!("{}({args})", self.function(what))
+    }
+
+    /// The name of that function.
+    pub(super) fn function(&self, what: &str) -> String {
+        format!("{what}_{}_{}", self.kind, self.element)
     }
 }
 
 /// The name of an element in `folds.c`.
-fn code(element: ScalarType) -> Option<&'static str> {
+pub(super) fn code(element: ScalarType) -> Option<&'static str> {
     Some(match element {
         ScalarType::Boolean => "u8",
         ScalarType::Int32 => "i32",

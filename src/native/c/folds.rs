@@ -1,28 +1,29 @@
-//! Statements of folds that stand by themselves.
+//! Statements of folds and other reductions that stand by themselves.
 //!
 //! ```text
 //! nd._sum(v3, AXES_1)    the axes that stay first, those that go last; each run of elements one after the other
 //!                        is folded by fold_sum_f64 of `folds.c`
+//! nd._var(v3, AXES_1, v2)    the same by whole_var_f64 of `reductions.c`
 //! ```
 
 use crate::native::c::constants::quoted;
-use crate::native::c::fold_kinds::Fold;
-use crate::native::c::locals::element_name;
+use crate::native::c::locals::{CType, element_name};
+use crate::native::c::reductions::Reduction;
 use crate::native::c::writer::Writer;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
 use std::fmt::Write;
 
 impl Writer<'_> {
-    /// Statements of a fold of an array that is there; `None` if the operator is none.
-    pub(super) fn fold(
+    /// Statements of a reduction of an array that is there; `None` if the operator is none.
+    pub(super) fn reduced(
         &self,
         ip: usize,
         overload: &Overload,
         operands: &[ValueId],
         result: ValueId,
     ) -> Option<String> {
-        let fold = Fold::of(overload).filter(|fold| fold.rows.is_none())?;
+        let fold = Reduction::of(overload)?;
         let (array, rank) = (self.locals.owner(operands[0]), fold.operand.rank());
         let size = fold.operand.size();
         let kept: Vec<usize> = (0..rank).filter(|axis| !fold.axes.contains(*axis)).collect();
@@ -38,6 +39,20 @@ impl Writer<'_> {
             list("n", &order).join(", "),
             list("s", &order).join(", ")
         );
+        let option = operands.last().filter(|_| fold.has_option && operands.len() > 2);
+        let option = option.map(|value| self.locals.only(*value)).unwrap_or_else(|| "0".to_owned());
+        let call = |elements: &str| match fold.has_option {
+            true => format!("{}({elements}, length, {option})", fold.function),
+            false => format!("{}({elements}, length)", fold.function),
+        };
+        if fold.takes_share {
+            let share = [(option.clone(), CType::F64)];
+            let raise = self.raise(ip, &quoted("a quantile is from 0 to 1"), &share);
+            let _ = write!(
+                text,
+                "if (CEMBRA_RARE(!({option} >= 0.0 && {option} <= 1.0))) {{ int32_t k = CEMBRA_INDEX_OUT_OF_RANGE; {raise} }} "
+            );
+        }
         if fold.needs_elements {
             let message = quoted("there is no least or greatest one of no elements");
             let raise = self.raise(ip, &message, &[]);
@@ -54,12 +69,7 @@ impl Writer<'_> {
         );
         match self.locals.array(result) {
             None => {
-                let _ = write!(
-                    text,
-                    "{} = {}; free(g.data); }}",
-                    self.locals.only(result),
-                    fold.call("fold", "x, length")
-                );
+                let _ = write!(text, "{} = {}; free(g.data); }}", self.locals.only(result), call("x"));
             }
             Some(of_result) => {
                 let name = element_name(of_result.element());
@@ -75,7 +85,7 @@ impl Writer<'_> {
                      free(g.data); {} }}",
                     sizes.collect::<Vec<_>>().join(", "),
                     of_result.rank(),
-                    fold.call("fold", &format!("x + i * length * {size}, length")),
+                    call(&format!("x + i * length * {size}")),
                     self.taken(result, "t")
                 );
             }

@@ -1,4 +1,4 @@
-/* Rows in groups: edges, and what becomes of the rows of each group that are there.
+/* Rows in groups: what edges are inside, and what becomes of the rows of each group that are there.
 
    child     a  b  c  d          mapping 0, 0, -1, 2 of 3 parents: group 0 is a, b; group 2 is d
    starts    0  2  2  3          where the rows of each parent begin among `rows`; one more at the end */
@@ -8,64 +8,58 @@ typedef struct {
     int64_t *mapping;   /* the parent of each child, -1 where there is none; NULL if groups stand one after the other */
     int64_t *starts;    /* NULL of a mapping whose groups nobody has needed yet, and of all rows in one group */
     int64_t *rows;      /* NULL if groups stand one after the other */
-} cembra_edge;
+} cembra_grouping;
 
-static inline void free_edge(cembra_edge *edge)
+static inline void free_grouping(cembra_grouping *edge)
 {
     free(edge->mapping);
     free(edge->starts);
     free(edge->rows);
-    *edge = (cembra_edge){ 0 };
+    *edge = (cembra_grouping){ 0 };
 }
 /* Memory for numbers: one at least. */
 static inline int64_t *numbers_of(uint64_t count)
 {
     return count <= CEMBRA_BYTES / 8 ? malloc(8 * count + 8) : NULL;
 }
-static inline int64_t number_at(const cembra_array *array, int64_t row)
-{
-    int64_t x;
-    memcpy(&x, (const char *)array->data + row * array->strides[0], sizeof x);
-    return x;
-}
-/* Takes the place of an edge, if all went well. */
-static inline int32_t give_edge(int32_t status, cembra_edge *made, cembra_edge *to)
+/* Takes the place of a grouping, if all went well. */
+static inline int32_t give_grouping(int32_t status, cembra_grouping *made, cembra_grouping *to)
 {
     if (status != 0) {
-        free_edge(made);
+        free_grouping(made);
         return status;
     }
-    free_edge(to);
+    free_grouping(to);
     *to = *made;
     return 0;
 }
 /* Points are sizes that are added up, or where groups begin, from 0 on. */
-__attribute__((unused)) static int32_t edge_of_points(const cembra_array *array, int are_sizes, cembra_edge *to)
+__attribute__((unused)) static int32_t edge_of_points(const cembra_array *array, int are_sizes, cembra_grouping *to)
 {
     int64_t count = array->shape[0], first = are_sizes != 0, last = 0;
-    cembra_edge made = { 0, count - !first, NULL, numbers_of((uint64_t)(count + first)), NULL };
+    cembra_grouping made = { 0, count - !first, NULL, numbers_of((uint64_t)(count + first)), NULL };
     if (made.starts == NULL) return CEMBRA_LIMIT;
     if (first) made.starts[0] = 0;
     int is_wrong = count + first == 0;
     for (int64_t row = 0; row < count && !is_wrong; row++) {
         int64_t x = is_present(array, row) ? number_at(array, row) : -1;
         if (are_sizes) {
-            is_wrong = x < 0 || x > (int64_t)CEMBRA_ELEMENTS - last;
+            is_wrong = x < 0 || x > (int64_t)CEMBRA_ROWS - last;
             last += is_wrong ? 0 : x;
         } else {
-            is_wrong = (row == 0 && x != 0) || x < last || x > (int64_t)CEMBRA_ELEMENTS;
+            is_wrong = (row == 0 && x != 0) || x < last || x > (int64_t)CEMBRA_ROWS;
             last = x;
         }
         made.starts[row + first] = last;
     }
     made.children = last;
-    return give_edge(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
+    return give_grouping(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
 }
-__attribute__((unused)) static int32_t edge_of_mapping(const cembra_array *array, int64_t parents, cembra_edge *to)
+__attribute__((unused)) static int32_t edge_of_mapping(const cembra_array *array, int64_t parents, cembra_grouping *to)
 {
-    if (parents < 0 || parents > (int64_t)CEMBRA_ELEMENTS) return CEMBRA_INDEX_OUT_OF_RANGE;
+    if (parents < 0 || parents > (int64_t)CEMBRA_ROWS) return CEMBRA_INDEX_OUT_OF_RANGE;
     int64_t count = array->shape[0];
-    cembra_edge made = { count, parents, numbers_of((uint64_t)count), NULL, NULL };
+    cembra_grouping made = { count, parents, numbers_of((uint64_t)count), NULL, NULL };
     if (made.mapping == NULL) return CEMBRA_LIMIT;
     int is_wrong = 0;
     for (int64_t row = 0; row < count; row++) {
@@ -74,20 +68,20 @@ __attribute__((unused)) static int32_t edge_of_mapping(const cembra_array *array
         is_wrong |= is && (x < 0 || x >= parents);
         made.mapping[row] = is ? x : -1;
     }
-    return give_edge(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
+    return give_grouping(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
 }
 /* Numbers of so many bytes, each in the group of those of its bits, in order of first appearance; zeros of both signs are one. */
-__attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array, int64_t size, int is_float, cembra_edge *to)
+__attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array, int64_t size, int is_float, cembra_grouping *to)
 {
     int64_t count = array->shape[0];
     uint64_t room = 16;
     while (room < 2 * (uint64_t)count) room *= 2;
-    cembra_edge made = { count, 0, numbers_of((uint64_t)count), NULL, NULL };
+    cembra_grouping made = { count, 0, numbers_of((uint64_t)count), NULL, NULL };
     /* For each place a number, and its group from 1 on. */
     int64_t *table = numbers_of(2 * room);
     if (made.mapping == NULL || table == NULL) {
         free(table);
-        return give_edge(CEMBRA_LIMIT, &made, to);
+        return give_grouping(CEMBRA_LIMIT, &made, to);
     }
     memset(table, 0, 16 * room);
     /* Where memory stands is not known beforehand: nobody chooses numbers that share a place. */
@@ -97,7 +91,7 @@ __attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array,
         made.mapping[row] = -1;
         if (!is_present(array, row)) continue;
         uint64_t key = 0;
-        memcpy(&key, (const char *)array->data + row * array->strides[0], (uint64_t)size);
+        if (size > 0) memcpy(&key, (const char *)array->data + row * array->strides[0], (uint64_t)size);
         if (is_float) {
             uint64_t sign = UINT64_C(1) << (8 * size - 1), infinity = size == 8 ? UINT64_C(0x7ff) << 52 : UINT64_C(0xff) << 23;
             is_wrong = (key & ~sign) > infinity;
@@ -119,10 +113,10 @@ __attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array,
         }
     }
     free(table);
-    return give_edge(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
+    return give_grouping(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
 }
 /* Finds the rows of each parent. */
-static int32_t find_groups(cembra_edge *edge)
+static int32_t find_groups(cembra_grouping *edge)
 {
     if (edge->mapping == NULL || edge->starts != NULL) return 0;
     int64_t *starts = numbers_of((uint64_t)edge->parents + 2), *rows = numbers_of((uint64_t)edge->children);
@@ -141,21 +135,91 @@ static int32_t find_groups(cembra_edge *edge)
     return 0;
 }
 
+/* Edges from outside, and those that go there. */
+
+/* What is wrong with an edge: the number of one of the messages of the boundary from 1 on, 0 if nothing is. */
+__attribute__((unused)) static int what_is_wrong(const cembra_edge *edge, int is_to_scalar)
+{
+    const cembra_array *numbers = &edge->numbers;
+    int64_t count = numbers->shape[0], last = 0;
+    if (is_to_scalar != (edge->kind == CEMBRA_ONE_GROUP)) return 1;
+    if (edge->kind != CEMBRA_ONE_GROUP && edge->kind != CEMBRA_MAPPING && edge->kind != CEMBRA_SPLIT_POINTS) return 1;
+    int64_t points = edge->kind == CEMBRA_SPLIT_POINTS;
+    if (count < points || count > (int64_t)CEMBRA_ROWS + points || edge->parents < 0 || edge->parents > (int64_t)CEMBRA_ROWS) return 2;
+    if (edge->kind == CEMBRA_ONE_GROUP) return edge->parents == 1 ? 0 : 2;
+    if (count > 0 && numbers->data == NULL) return 3;
+    if (numbers->validity != NULL && numbers->offset < 0) return 3;
+    if (points && edge->parents != count - 1) return 2;
+    for (int64_t row = 0; row < count; row++) {
+        int is = is_present(numbers, row);
+        int64_t x = is ? number_at(numbers, row) : -1;
+        if (points) {
+            if (x < last || (row == 0 && x != 0) || x > (int64_t)CEMBRA_ROWS) return 4;
+            last = x;
+        } else if (is && (x < 0 || x >= edge->parents)) {
+            return 5;
+        }
+    }
+    return 0;
+}
+/* Takes over an edge with which nothing is wrong. Its groups are found at once, so that nobody changes it. */
+__attribute__((unused)) static int32_t take_edge(const cembra_edge *edge, cembra_grouping *to)
+{
+    if (edge->kind == CEMBRA_ONE_GROUP) {
+        cembra_grouping made = { edge->numbers.shape[0], 1, NULL, NULL, NULL };
+        return give_grouping(0, &made, to);
+    }
+    if (edge->kind == CEMBRA_SPLIT_POINTS) return edge_of_points(&edge->numbers, 0, to);
+    int32_t status = edge_of_mapping(&edge->numbers, edge->parents, to);
+    return status == 0 ? find_groups(to) : status;
+}
+/* The opposite: numbers of their own. */
+__attribute__((unused)) static int32_t put_edge(const cembra_grouping *edge, cembra_edge *to)
+{
+    *to = (cembra_edge){ { 0 }, edge->parents, CEMBRA_ONE_GROUP };
+    to->numbers.shape[0] = edge->children;
+    if (edge->mapping == NULL && edge->starts == NULL) return 0;
+    to->kind = edge->mapping == NULL ? CEMBRA_SPLIT_POINTS : CEMBRA_MAPPING;
+    int points = edge->mapping == NULL;
+    to->numbers.shape[0] = points ? edge->parents + 1 : edge->children;
+    int32_t status = new_rows(8, &to->numbers);
+    for (int64_t row = 0; row < to->numbers.shape[0] && status == 0; row++) {
+        int64_t number = points ? edge->starts[row] : edge->mapping[row];
+        put_row(&to->numbers, row, number >= 0, &number, 8);
+    }
+    return status;
+}
+static inline int64_t *copied_numbers(const int64_t *from, int64_t count)
+{
+    int64_t *to = from == NULL ? NULL : numbers_of((uint64_t)count);
+    if (to != NULL) memcpy(to, from, 8 * (uint64_t)count);
+    return to;
+}
+__attribute__((unused)) static int32_t copied_edge(const cembra_grouping *from, cembra_grouping *to)
+{
+    int points = from->mapping == NULL;
+    cembra_grouping made = { from->children, from->parents, copied_numbers(from->mapping, from->children),
+        points ? copied_numbers(from->starts, from->parents + 1) : NULL, NULL };
+    int is_there = points ? (made.starts == NULL) == (from->starts == NULL) : made.mapping != NULL;
+    return give_grouping(is_there ? 0 : CEMBRA_LIMIT, &made, to);
+}
+
 /* The rows of a group that are there, and their places in it: NULL if none is missing. */
 typedef struct {
     int64_t size, count, first;
     const char *values;
     const int64_t *places, *rows;
-    int64_t *own_values, *own_places, *results;
+    int64_t *own_values, *own_places, *results, *scratch;
 } cembra_group;
 
-/* Finds the groups, and makes memory for the rows of any one. */
-__attribute__((unused)) static int32_t begin_groups(cembra_edge *edge, const cembra_array *x, cembra_group *group)
+/* Finds the groups, and makes memory for the rows of any one, with some more words for each row. */
+__attribute__((unused)) static int32_t begin_groups(cembra_grouping *edge, const cembra_array *x, uint64_t words, cembra_group *group)
 {
     uint64_t count = (uint64_t)x->shape[0];
     int32_t status = edge->starts == NULL && edge->mapping == NULL ? 0 : find_groups(edge);
-    *group = (cembra_group){ 0, 0, 0, NULL, NULL, NULL, numbers_of(count), numbers_of(count), numbers_of(count) };
-    if (status == 0 && (group->own_values == NULL || group->own_places == NULL || group->results == NULL)) status = CEMBRA_LIMIT;
+    *group = (cembra_group){ 0, 0, 0, NULL, NULL, NULL, numbers_of(count), numbers_of(count), numbers_of(count), numbers_of(words * count) };
+    if (group->own_values == NULL || group->own_places == NULL || group->results == NULL || group->scratch == NULL)
+        status = status == 0 ? CEMBRA_LIMIT : status;
     return status;
 }
 /* No row is there, of memory that may be the caller's. */
@@ -167,7 +231,7 @@ __attribute__((unused)) static void clear_rows(cembra_array *to, int64_t size)
     if (size > 0) memset(to->data, 0, (uint64_t)(to->shape[0] * size));
 }
 /* True if rows that stand in order are all there, and one group. */
-__attribute__((unused)) static inline int is_one_run(const cembra_array *x, int64_t size, const cembra_edge *edge)
+__attribute__((unused)) static inline int is_one_run(const cembra_array *x, int64_t size, const cembra_grouping *edge)
 {
     return size > 0 && x->validity == NULL && edge->parents == 1 && edge->starts == NULL && edge->mapping == NULL
         && (x->strides[0] == size || x->shape[0] < 2);
@@ -177,9 +241,10 @@ __attribute__((unused)) static void end_groups(cembra_group *group)
     free(group->own_values);
     free(group->own_places);
     free(group->results);
+    free(group->scratch);
 }
 /* Takes the rows of a group, whose cells have this size. */
-__attribute__((unused)) static inline void gather_rows(const cembra_array *x, int64_t size, const cembra_edge *edge, int64_t parent,
+__attribute__((unused)) static inline void gather_rows(const cembra_array *x, int64_t size, const cembra_grouping *edge, int64_t parent,
     cembra_group *group)
 {
     int64_t first = edge->starts == NULL ? 0 : edge->starts[parent];
@@ -212,17 +277,8 @@ __attribute__((unused)) static inline int64_t row_of(const cembra_group *group, 
     int64_t place = group->first + place_of(group, value);
     return group->rows == NULL ? place : group->rows[place];
 }
-__attribute__((unused)) static inline void put_row(cembra_array *to, int64_t row, int is, const void *value, uint64_t size)
-{
-    if (!is) {
-        if (size > 0) memset((char *)to->data + row * (int64_t)size, 0, size);
-        return;
-    }
-    if (size > 0) memcpy((char *)to->data + row * (int64_t)size, value, size);
-    to->validity[row >> 3] |= (uint8_t)(1 << (row & 7));
-}
 /* The row of its parent for each child. */
-__attribute__((unused)) static int32_t expand_rows(const cembra_array *x, int64_t size, cembra_edge *edge, cembra_array *to)
+__attribute__((unused)) static int32_t expand_rows(const cembra_array *x, int64_t size, cembra_grouping *edge, cembra_array *to)
 {
     int32_t status = find_groups(edge);
     to->shape[0] = edge->children;
@@ -237,30 +293,28 @@ __attribute__((unused)) static int32_t expand_rows(const cembra_array *x, int64_
     }
     return 0;
 }
-/* Numbers that an edge consists of: the parent of each child, or the size of each group. */
-__attribute__((unused)) static int32_t mapping_of(cembra_edge *edge, cembra_array *to)
+/* The row of the parent for each row of the child, -1 where it has none. */
+static inline int64_t parent_of(const cembra_grouping *edge, int64_t row, int64_t *parent)
 {
-    int32_t status = edge->mapping == NULL && edge->starts == NULL ? 0 : find_groups(edge);
-    to->shape[0] = edge->children;
-    if (status == 0) status = new_rows(8, to);
-    if (status != 0) return status;
-    for (int64_t parent = 0, row = 0; parent < edge->parents && edge->mapping == NULL; parent++) {
-        int64_t end = edge->starts == NULL ? edge->children : edge->starts[parent + 1];
-        for (; row < end; row++) put_row(to, row, 1, &parent, 8);
-    }
-    for (int64_t row = 0; row < edge->children && edge->mapping != NULL; row++)
-        put_row(to, row, edge->mapping[row] >= 0, edge->mapping + row, 8);
-    return 0;
+    if (edge->mapping != NULL) return edge->mapping[row];
+    /* Rows come in order: the group of one is that of the row before, or a later one. */
+    while (edge->starts != NULL && row >= edge->starts[*parent + 1]) ++*parent;
+    return *parent;
 }
-__attribute__((unused)) static int32_t sizes_of(cembra_edge *edge, cembra_array *to)
+static inline int64_t size_of_group(const cembra_grouping *edge, int64_t parent)
 {
-    int32_t status = edge->mapping == NULL && edge->starts == NULL ? 0 : find_groups(edge);
-    to->shape[0] = edge->parents;
+    return edge->starts == NULL ? edge->children : edge->starts[parent + 1] - edge->starts[parent];
+}
+/* Rows of numbers that an edge consists of: the parent of each child, or the size of each group. */
+__attribute__((unused)) static int32_t numbers_of_edge(cembra_grouping *edge, int are_sizes, cembra_array *to)
+{
+    int32_t status = are_sizes && edge->mapping != NULL ? find_groups(edge) : 0;
+    to->shape[0] = are_sizes ? edge->parents : edge->children;
     if (status == 0) status = new_rows(8, to);
     if (status != 0) return status;
-    for (int64_t parent = 0; parent < edge->parents; parent++) {
-        int64_t size = edge->starts == NULL ? edge->children : edge->starts[parent + 1] - edge->starts[parent];
-        put_row(to, parent, 1, &size, 8);
+    for (int64_t row = 0, parent = 0; row < to->shape[0]; row++) {
+        int64_t number = are_sizes ? size_of_group(edge, row) : parent_of(edge, row, &parent);
+        put_row(to, row, number >= 0, &number, 8);
     }
     return 0;
 }
@@ -373,20 +427,6 @@ __attribute__((unused)) static inline int group_logical_any_u8(const cembra_grou
     return decided(g, 1, z);
 }
 
-/* Keys of the order of numbers: -0 is below 0. */
-static inline uint64_t key_i64(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; }
-static inline uint64_t key_i32(int32_t x) { return (uint64_t)((uint32_t)x ^ UINT32_C(1) << 31) << 32; }
-static inline uint64_t key_f64(double x)
-{
-    int64_t bits = (int64_t)bits_f64(x);
-    return key_i64(bits ^ ((bits >> 63) & INT64_MAX));
-}
-static inline uint64_t key_f32(float x)
-{
-    int32_t bits = (int32_t)bits_f32(x);
-    return key_i32(bits ^ ((bits >> 31) & INT32_MAX));
-}
-
 /* Takes each value of a group as `e`. */
 #define CEMBRA_EACH(g, type, first, statement) \
 for (int64_t i = first; i < (g)->count; i++) { type e; memcpy(&e, (g)->values + i * (int64_t)sizeof e, sizeof e); statement }
@@ -443,45 +483,23 @@ CEMBRA_GROUP_PLACES(float, f32, times_f32)
 CEMBRA_GROUP_PLACES(int64_t, i64, mul_i64)
 CEMBRA_GROUP_PLACES(int32_t, i32, mul_i32)
 
-/* What is known of stretches of at most 1,024 values. */
-typedef struct { double count, sum, squares; } cembra_moments;
-
-static inline cembra_moments join_moments(cembra_moments x, cembra_moments y)
-{
-    double difference = y.sum * x.count - x.sum * y.count, count = x.count + y.count;
-    double between = difference * difference / (x.count * y.count * count);
-    return (cembra_moments){ count, x.sum + y.sum, x.squares + y.squares + between };
-}
-#define CEMBRA_GROUP_VARIANCE(type, name) \
-static cembra_moments moments_##name(const char *x, int64_t count) \
-{ \
-    if (count > 1024) { \
-        int64_t left = (count + 1023) / 1024 / 2 * 1024; \
-        cembra_moments of_left = moments_##name(x, left); \
-        return join_moments(of_left, moments_##name(x + left * (int64_t)sizeof(type), count - left)); \
-    } \
-    double values[1024]; \
-    for (int64_t i = 0; i < count; i++) { type e; memcpy(&e, x + i * (int64_t)sizeof e, sizeof e); values[i] = (double)e; } \
-    double sum = 0 + tree_sum_f64((const char *)values, count), mean = sum / (double)count; \
-    for (int64_t i = 0; i < count; i++) values[i] = (values[i] - mean) * (values[i] - mean); \
-    return (cembra_moments){ (double)count, sum, tree_sum_f64((const char *)values, count) }; \
-} \
+#define CEMBRA_GROUP_VARIANCE(type, name, wide) \
 __attribute__((unused)) static inline int group_var_##name(const cembra_group *g, int64_t unbiased, type *z) \
 { \
     *z = 0; \
     if (g->count <= unbiased) return 0; \
-    *z = (type)(moments_##name(g->values, g->count).squares / (double)(g->count - unbiased)); \
+    *z = (type)(moments_##wide(g->values, g->count).squares / (double)(g->count - unbiased)); \
     return 1; \
 } \
 __attribute__((unused)) static inline int group_std_##name(const cembra_group *g, int64_t unbiased, type *z) \
 { \
     *z = 0; \
     if (g->count <= unbiased) return 0; \
-    *z = (type)sqrt(moments_##name(g->values, g->count).squares / (double)(g->count - unbiased)); \
+    *z = (type)sqrt(moments_##wide(g->values, g->count).squares / (double)(g->count - unbiased)); \
     return 1; \
 }
-CEMBRA_GROUP_VARIANCE(double, f64)
-CEMBRA_GROUP_VARIANCE(float, f32)
+CEMBRA_GROUP_VARIANCE(double, f64, f64)
+CEMBRA_GROUP_VARIANCE(float, f32, wide_f32)
 
 /* Scans: a result for each row of a group that is there. */
 #define CEMBRA_SCANS(type, name, wide, plus) \
@@ -510,4 +528,17 @@ __attribute__((unused)) static inline void scan_index_u8(const cembra_group *g, 
 {
     (void)option;
     for (int64_t i = 0; i < g->count; i++) { int64_t place = place_of(g, i); memcpy(results + 8 * i, &place, 8); }
+}
+
+/* The rows that are there without repetition, in order of first appearance; floats are told apart by their bits. */
+__attribute__((unused)) static int32_t distinct_rows(const cembra_array *x, int64_t size, cembra_array *to)
+{
+    cembra_grouping groups = { 0 };
+    int32_t status = edge_of_equals(x, size, 0, &groups);
+    *to = (cembra_array){ NULL, { groups.parents }, { 0 }, NULL, 0 };
+    if (status == 0) status = new_rows(size, to);
+    for (int64_t row = 0, found = 0; row < groups.children && status == 0; row++)
+        if (groups.mapping[row] == found) put_row(to, found++, 1, (const char *)x->data + row * x->strides[0], (uint64_t)size);
+    free_grouping(&groups);
+    return status;
 }

@@ -100,6 +100,12 @@ fn gather(at: u32, qtype: &QType, found: &mut Vec<Leaf>) -> bool {
             let value = qtype.value_offset().filter(|_| *scalar != ScalarType::Unit);
             value.is_none_or(|offset| gather(at + offset, &QType::Scalar(*scalar), found))
         }
+        QType::ArrayShape(_) => {
+            found.push(Leaf { at, ctype: CType::I64 });
+            true
+        }
+        // They have one value.
+        QType::ScalarShape | QType::OptionalScalarShape => true,
         QType::Tuple(tuple) => tuple
             .fields()
             .iter()

@@ -15,17 +15,22 @@
 mod arrays;
 pub(in crate::native) mod calls;
 mod cells;
+mod chosen;
 pub(in crate::native) mod constants;
 mod elements;
 mod entry;
 mod fold_kinds;
 mod folds;
 mod groups;
+mod lists;
+mod literals;
 pub(in crate::native) mod locals;
 mod loops;
 mod makes;
+mod moved;
 mod operators;
 pub(in crate::native) mod recipes;
+mod reductions;
 mod region_functions;
 mod region_text;
 mod region_walk;
@@ -36,14 +41,20 @@ pub(in crate::native) mod rules;
 pub(in crate::native) mod special;
 mod sweeps;
 mod syntax;
+mod tables;
 mod writer;
 
 pub use entry::header;
 
+use crate::native::c::chosen::{CHOSEN, chosen_functions};
 use crate::native::c::fold_kinds::{FOLDS, fold_functions};
-use crate::native::c::groups::{GROUPS, group_functions, needs_folds};
+use crate::native::c::groups::{GROUPS, RANKS, RANKS_NEED, group_functions, needs_folds, rank_functions};
+use crate::native::c::lists::{LISTS, list_functions};
+use crate::native::c::moved::{MOVED, moved_functions};
+use crate::native::c::reductions::{REDUCTIONS, SPREAD, needs_reductions};
 use crate::native::c::region_text::REGIONS;
 use crate::native::c::special::{ANGLES, Special, special};
+use crate::native::c::tables::{TABLES, table_functions};
 use crate::native::error::NotTranslated;
 use crate::native::stage::{C, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
@@ -64,24 +75,48 @@ const PRELUDE: &str = include_str!("prelude.c");
 fn is_used(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     // Functions and macros; its locals are in nobody's way.
-    let called = [PRELUDE, REGIONS, FOLDS, ROWS, GROUPS]
-        .into_iter()
-        .flat_map(|text| text.split('('))
-        .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next());
+    let called =
+        [PRELUDE, REGIONS, FOLDS, ROWS, GROUPS, SPREAD, REDUCTIONS, CHOSEN, MOVED, LISTS, RANKS, TABLES]
+            .into_iter()
+            .flat_map(|text| text.split('('))
+            .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next());
     let is_of_folds = |prefix: &&str| name.starts_with(*prefix);
     let is_own = name.starts_with("cembra_")
         || name.starts_with("CEMBRA_")
         || called.into_iter().any(|word| word == name)
-        || ["leaf_", "join_", "tree_", "finish_", "fold_", "group_", "scan_", "moments_", "key_"]
-            .iter()
-            .any(is_of_folds);
+        || [
+            "leaf_",
+            "join_",
+            "tree_",
+            "finish_",
+            "fold_",
+            "group_",
+            "scan_",
+            "moments_",
+            "key_",
+            "whole_",
+            "ranked_",
+            "has_nan_",
+            "running_",
+            "grouped_",
+            "rows_below_",
+            "sorted_",
+            "hash_",
+            "find_key_",
+            "enter_key_",
+            "add_key_",
+            "order_of_",
+            "deviations_",
+        ]
+        .iter()
+        .any(is_of_folds);
     is_own || name.strip_prefix('r').and_then(|rest| rest.split('_').next()).is_some_and(is_number)
 }
 
 /// Translates programs to C11.
 ///
-/// Operators that have neither a recipe nor a rule of their own and are no special function, texts, growing lists and parallel routines have no form
-/// yet: the error names them.
+/// Operators that have neither a recipe nor a rule of their own and are no special function, texts, tuples with arrays and parallel routines have no
+/// form yet: the error names them.
 #[derive(Clone, Debug, Default)]
 pub struct TranslateToC {
     source: Option<Arc<str>>,
@@ -113,10 +148,13 @@ impl TranslateToC {
     }
 }
 
-/// True if a program has rows that may be missing.
+/// True if a program has rows that may be missing, or edges, which are made of them.
 fn has_rows(program: &Program) -> bool {
     let mut values = program.routines().iter().flat_map(|routine| &routine.values);
-    values.any(|info| BoundaryArray::of(info.slot.qtype()).is_some_and(BoundaryArray::has_rows))
+    values.any(|info| {
+        let qtype = info.slot.qtype();
+        qtype.is_edge() || BoundaryArray::of(qtype).is_some_and(BoundaryArray::has_rows)
+    })
 }
 
 /// True if a program has operators on whole arrays.
@@ -133,6 +171,11 @@ fn special_functions(program: &Program) -> String {
     let mut found: BTreeMap<String, Special> = BTreeMap::new();
     for overload in program.routines().iter().flat_map(|routine| routine.body.operators()) {
         if let Some(special) = special(overload) {
+            found.entry(special.name()).or_insert(special);
+        }
+    }
+    if !rank_functions(program).is_empty() {
+        for special in RANKS_NEED.map(Special::of_double) {
             found.entry(special.name()).or_insert(special);
         }
     }
@@ -165,9 +208,17 @@ impl Step<ProgramCall> for TranslateToC {
         text.push_str(PRELUDE);
         text += if has_rows(program) { ROWS } else { "" };
         text += if walks(program) { REGIONS } else { "" };
-        text += if needs_folds(program) { FOLDS } else { fold_functions(program) };
-        text += group_functions(program);
+        let (has_groups, has_reductions) = (needs_folds(program), needs_reductions(program));
+        text += if has_groups || has_reductions { FOLDS } else { fold_functions(program) };
+        text += if has_groups || has_reductions { SPREAD } else { "" };
+        text += if has_reductions { REDUCTIONS } else { "" };
         text += &special_functions(program);
+        text += group_functions(program);
+        text += rank_functions(program);
+        text += chosen_functions(program);
+        text += moved_functions(program);
+        text += list_functions(program);
+        text += table_functions(program);
         text.push('\n');
         for (number, routine) in program.routines().iter().enumerate() {
             let _ = writeln!(text, "{};", calls::parameters(number, routine)?);

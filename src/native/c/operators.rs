@@ -1,6 +1,6 @@
 //! Operators in C: by a rule of their own, in place on elements, or by their recipe.
 
-use crate::native::c::constants::integer;
+use crate::native::c::constants::{integer, quoted};
 use crate::native::c::locals::{CType, leaves};
 use crate::native::c::recipes;
 use crate::native::c::rules::{Gives, optional_rule, rule};
@@ -8,7 +8,8 @@ use crate::native::c::special::special;
 use crate::native::c::syntax::CSyntax;
 use crate::native::c::writer::Writer;
 use cembra_vm::builtins::aggregate::SIZE;
-use cembra_vm::builtins::core::COPY;
+use cembra_vm::builtins::bools::LOGICAL_IF;
+use cembra_vm::builtins::core::{COPY, GET_OPTIONAL_VALUE};
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::ValueId;
@@ -32,8 +33,14 @@ impl Writer<'_> {
         if let Some(grouped) = self.groups(ip, overload, operands, result) {
             return Some(grouped);
         }
-        if let Some(folded) = self.fold(ip, overload, operands, result) {
-            return Some(folded);
+        let whole = self
+            .reduced(ip, overload, operands, result)
+            .or_else(|| self.list(ip, overload, operands, result))
+            .or_else(|| self.table(ip, overload, operands, result))
+            .or_else(|| self.chosen(ip, overload, operands, result))
+            .or_else(|| self.moved(ip, overload, operands, result));
+        if whole.is_some() {
+            return whole;
         }
         if self.locals.array(result).is_some() && !matches!(overload.primitive(), Some(Primitive::Set(..))) {
             return self.array_operator(ip, overload, operands, result);
@@ -43,10 +50,13 @@ impl Writer<'_> {
                 operands.iter().flat_map(|value| self.locals.all(*value)).collect();
             let raise =
                 |category: &str| format!("int32_t k = {category}; {}", self.raise(ip, "NULL", &locals));
-            return Some(special.statements(&CSyntax, operands, result, &self.locals, raise));
+            return Some(special.statements(&CSyntax::Statement, operands, result, &self.locals, raise));
         }
         if let Some(shifted) = self.by_power_of_two(overload, operands, result) {
             return Some(shifted);
+        }
+        if let Some(chosen) = self.choice(ip, overload, operands, result) {
+            return Some(chosen);
         }
         if let Some((function, gives)) = rule(overload) {
             return Some(self.helper(ip, function, gives, operands, result));
@@ -64,9 +74,54 @@ impl Writer<'_> {
             Some(Primitive::Length) => return self.length(operands, result),
             _ => {}
         }
-        recipes::statements(&CSyntax, overload, operands, result, &self.locals, |value| {
+        recipes::statements(&CSyntax::Statement, overload, operands, result, &self.locals, |value| {
             self.literals.get(&value).cloned()
         })
+    }
+
+    /// One of three plain values by a truth that may be missing, or a value that has to be there.
+    fn choice(
+        &self,
+        ip: usize,
+        overload: &Overload,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> Option<String> {
+        let is_plain = |value: &ValueId| leaves(self.routine.slot(*value).qtype()).is_some();
+        if !operands.iter().all(is_plain) || !is_plain(&result) {
+            return None;
+        }
+        let condition = self.locals.all(operands[0]);
+        match (&**overload.name(), &condition[..]) {
+            (LOGICAL_IF, [.., (truth, _)]) => {
+                let [yes, no, missing] = [1, 2, 3].map(|position| self.locals.all(operands[position]));
+                let mut text = String::from("{ ");
+                let to = self.locals.all(result);
+                for (number, (_, ctype)) in to.iter().enumerate() {
+                    let of = |all: &[(String, CType)]| all.get(number).map(|(local, _)| local.clone());
+                    let one = format!("{truth} ? {} : {}", of(&yes)?, of(&no)?);
+                    let one = match self.locals.presence(operands[0]) {
+                        Some(present) => format!("{present} ? ({one}) : {}", of(&missing)?),
+                        None => one,
+                    };
+                    text += &format!("{} c{number} = {one}; ", ctype.name());
+                }
+                // All are computed before one is changed: a result may be an operand.
+                to.iter()
+                    .enumerate()
+                    .for_each(|(number, (local, _))| text += &format!("{local} = c{number}; "));
+                Some(text + "}")
+            }
+            (GET_OPTIONAL_VALUE, [(present, _), ..]) => {
+                let raise = self.raise(ip, &quoted("the value is missing"), &[]);
+                let value = condition.get(1).map_or("0", |(local, _)| local);
+                Some(format!(
+                    "{{ if (CEMBRA_RARE(!{present})) {{ int32_t k = CEMBRA_MISSING_VALUE; {raise} }} {} = {value}; }}",
+                    self.locals.only(result)
+                ))
+            }
+            _ => None,
+        }
     }
 
     /// A quotient or remainder of integers by a literal that is a power of two: bits.

@@ -376,6 +376,8 @@ static inline uint8_t python_greater_equal_fi(double x, int64_t y) { return pyth
 
 #define CEMBRA_BYTES (UINT64_C(4) << 30)
 #define CEMBRA_ELEMENTS (UINT64_C(1) << 31)
+/* Rows of an edge. */
+#define CEMBRA_ROWS (UINT64_C(1) << 27)
 
 /* The number of elements of a shape, without negative sizes. */
 static inline int32_t count_of(int rank, const int64_t *shape, int64_t *count)

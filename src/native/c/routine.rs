@@ -15,7 +15,6 @@
 
 use crate::native::c::calls::{Through, parameters, results, returns};
 use crate::native::c::constants::{category_name, constants_of, quoted};
-use crate::native::c::groups::is_edge;
 use crate::native::c::locals::{Locals, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
 use crate::native::c::makes::{made, made_results};
@@ -105,8 +104,14 @@ impl Writer<'_> {
             self.enter(bytes);
         }
         for (position, result) in results(self.routine)? {
-            if let Through::Array(_) = result {
-                let _ = writeln!(self.text, "    void *lent{position} = q{position}->data;");
+            match result {
+                Through::Array(_) => {
+                    let _ = writeln!(self.text, "    void *lent{position} = q{position}->data;");
+                }
+                Through::Edge => {
+                    let _ = writeln!(self.text, "    *q{position} = (cembra_edge){{ 0 }};");
+                }
+                Through::Leaf(_) => {}
             }
         }
         let loops = unchecked(self.routine, &self.locals, &self.literals);
@@ -126,6 +131,16 @@ impl Writer<'_> {
                     );
                     self.given(values[*position], *position)
                 }
+                Through::Edge => {
+                    let _ =
+                        write!(arrays, " free(q{position}->numbers.data); q{position}->numbers.data = NULL;");
+                    let (edge, number) = (self.locals.owner(values[*position]), self.number);
+                    let message = quoted("there is no memory for the edge");
+                    format!(
+                        "{{ int32_t k = put_edge(&{edge}, q{position}); if (CEMBRA_RARE(k)) \
+                         {{ status = cembra_raise(run, k, {number}, 0, 0, {message}, CEMBRA_OPERANDS(0)); goto out; }} }}"
+                    )
+                }
             };
             let _ = writeln!(self.text, "    {text}");
         }
@@ -140,7 +155,7 @@ impl Writer<'_> {
         };
         self.text.push_str("out: __attribute__((unused));\n");
         for edge in &self.edges {
-            let _ = writeln!(self.text, "    free_edge(&{edge});");
+            let _ = writeln!(self.text, "    free_grouping(&{edge});");
         }
         let mut made: Vec<&ValueId> = self.made.iter().collect();
         made.sort();
@@ -171,29 +186,37 @@ impl Writer<'_> {
             if let QType::Axes(_) = info.slot.qtype() {
                 continue;
             }
-            let array = self.locals.array(value).filter(|_| !literals.contains_key(&value));
-            if let Some(array) = array {
-                self.declare_array(value, array);
+            let literal = literals.get(&value).copied();
+            if let Some(array) = self.locals.array(value) {
                 bytes += 8 + 16 * array.rank();
+                match literal {
+                    Some(literal) => self.declare_literal(value, literal)?,
+                    None => self.declare_array(value, array),
+                }
                 continue;
             }
-            if is_edge(info.slot.qtype()) && !literals.contains_key(&value) {
-                let _ = writeln!(self.text, "    cembra_edge {value} = {{ 0 }};");
-                self.edges.push(value);
+            if info.slot.qtype().is_edge() {
                 bytes += 40;
+                match literal {
+                    Some(literal) => self.declare_literal(value, literal)?,
+                    None => self.declare_edge(value)?,
+                }
                 continue;
             }
             if leaves(info.slot.qtype()).is_none() {
-                let (routine, qtype) = (self.number, info.slot.qtype().to_string());
-                return Err(NotTranslated::Value { language: C::NAME, routine, value, qtype });
+                return Err(self.no_form(value));
             }
-            bytes += 8 * self.declare_plain(value, literals.get(&value).copied());
+            bytes += 8 * self.declare_plain(value, literal);
         }
         for number in 0..self.kept() {
             let _ = writeln!(self.text, "    cembra_error kept{number} = *run->error;");
-            bytes += 64;
+            bytes += 104;
         }
         for (position, (_, value)) in self.routine.inputs.iter().enumerate() {
+            if self.routine.slot(*value).qtype().is_edge() {
+                let _ = writeln!(self.text, "    {value} = *p{position};");
+                continue;
+            }
             match self.locals.array(*value) {
                 Some(array) => self.take_array(position, *value, array),
                 None => {
@@ -205,6 +228,28 @@ impl Writer<'_> {
             }
         }
         Ok(bytes)
+    }
+
+    /// Declares an edge. One that is made here is freed here; arguments are not.
+    fn declare_edge(&mut self, value: ValueId) -> Result<(), NotTranslated> {
+        let _ = writeln!(self.text, "    cembra_grouping {value} = {{ 0 }};");
+        let body = &self.routine.body;
+        let mut written = body.instructions().iter().flat_map(|instruction| body.writes(instruction));
+        let is_made = written.any(|written| self.locals.owner(*written) == value);
+        let is_taken = self.routine.inputs.iter().any(|(_, input)| self.locals.owner(*input) == value);
+        match (is_made, is_taken) {
+            (true, true) => Err(self.no_form(value)),
+            (is_made, _) => {
+                self.edges.extend(is_made.then_some(value));
+                Ok(())
+            }
+        }
+    }
+
+    /// The refusal of a value.
+    pub(super) fn no_form(&self, value: ValueId) -> NotTranslated {
+        let qtype = self.routine.slot(value).qtype().to_string();
+        NotTranslated::Value { language: C::NAME, routine: self.number, value, qtype }
     }
 
     /// Declares the locals of a plain value, which may be a literal; gives how many there are.

@@ -101,6 +101,13 @@ static inline int is_present(const cembra_array *array, int64_t row)
     int64_t bit = array->offset + row;
     return array->validity == NULL || (array->validity[bit >> 3] >> (bit & 7) & 1);
 }
+/* A row of INT64. */
+__attribute__((unused)) static inline int64_t number_at(const cembra_array *array, int64_t row)
+{
+    int64_t x;
+    memcpy(&x, (const char *)array->data + row * array->strides[0], sizeof x);
+    return x;
+}
 /* Memory for rows whose number is known: cells, and behind them a bitmap of whole words. */
 __attribute__((unused)) static int32_t new_rows(int64_t size, cembra_array *array)
 {
@@ -116,6 +123,16 @@ __attribute__((unused)) static int32_t new_rows(int64_t size, cembra_array *arra
     array->offset = 0;
     memset(array->validity, 0, bits);
     return 0;
+}
+/* A row among others that are missing as yet. */
+__attribute__((unused)) static inline void put_row(cembra_array *to, int64_t row, int is, const void *value, uint64_t size)
+{
+    if (!is) {
+        if (size > 0) memset((char *)to->data + row * (int64_t)size, 0, size);
+        return;
+    }
+    if (size > 0) memcpy((char *)to->data + row * (int64_t)size, value, size);
+    to->validity[row >> 3] |= (uint8_t)(1 << (row & 7));
 }
 static void copy_rows(const cembra_array *from, int64_t size, const cembra_array *to)
 {

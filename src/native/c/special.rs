@@ -55,6 +55,12 @@ pub(in crate::native) fn special(overload: &Overload) -> Option<Special> {
 }
 
 impl Special {
+    /// A function of FLOAT64 that refuses nothing.
+    pub(super) fn of_double(kind: FunctionKind) -> Special {
+        let function = SpecialFunction { kind, refusals: Refusals::Nothing };
+        Special { function, lane: Lane::F64, is_optional: false }
+    }
+
     /// The name of the function in C.
     pub(in crate::native) fn name(&self) -> String {
         let ending = if self.lane == Lane::F32 { "_f32" } else { "" };
@@ -77,8 +83,9 @@ impl Special {
         let parameters: Vec<String> = names.iter().map(|name| format!("{ctype} {name}")).collect();
         let function = |of: &str, gives: &str, term: Term| {
             let value = std::iter::once(term);
-            let lowered =
-                Lowered::new(&CSyntax, &list, value, |number, _| names[usize::from(number)].to_owned());
+            let lowered = Lowered::new(&CSyntax::Statement, &list, value, |number, _| {
+                names[usize::from(number)].to_owned()
+            });
             format!(
                 "static inline {gives} {}{of}({})\n{{\n    {}\n    return {};\n}}\n",
                 self.name(),
@@ -189,7 +196,7 @@ impl Special {
         let mut list = List::new();
         let column = list.column(0, self.lane);
         let mask: Term = record_domain(domain, &mut list, column);
-        let lowered = Lowered::new(&CSyntax, &list, std::iter::once(mask), |_, _| x.to_owned());
+        let lowered = Lowered::new(&CSyntax::Statement, &list, std::iter::once(mask), |_, _| x.to_owned());
         // A number that is used twice is an operand; what is computed twice is short.
         match lowered.temporaries.is_empty() {
             true => format!("({})", lowered.of(mask)),

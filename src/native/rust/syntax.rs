@@ -4,7 +4,7 @@ use crate::native::c::locals::CType;
 use crate::native::c::recipes::{Lowered, ctype};
 use crate::native::c::special::Special;
 use crate::native::syntax::Syntax;
-use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Term, UnaryOp};
+use cembra_vm::strip::{BinaryOp, Lane, ShiftOp, UnaryOp};
 use cembra_vm::value::{ScalarType, ScalarValue, Value};
 
 /// Rust.
@@ -49,6 +49,7 @@ pub(super) fn constants_of(value: &Value, constants: &mut Vec<String>) {
             scalar(&ScalarValue::Boolean(true));
             scalar(value);
         }
+        Value::ArrayShape(_, rows) => constants.push(RustSyntax.literal(*rows, Lane::I64)),
         Value::Tuple(tuple) => tuple.fields().iter().for_each(|field| constants_of(field, constants)),
         Value::Missing(ScalarType::Unit) => constants.push(zero(CType::U8)),
         Value::Missing(of) => {
@@ -103,94 +104,76 @@ impl Syntax for RustSyntax {
         format!("let {name}: {} = {value}; ", type_name(ctype))
     }
 
-    fn operation(&self, list: &List, op: Op, lane: Lane, of: &dyn Fn(Term) -> String) -> String {
+    fn truth(&self, condition: &str) -> String {
+        format!("(({condition}) as u8)")
+    }
+
+    fn unordered(&self, x: &str, y: &str) -> String {
+        format!("{x} != {x} || {y} != {y}")
+    }
+
+    fn select(&self, mask: &str, yes: &str, no: &str) -> String {
+        format!("(if {mask} != 0 {{ {yes} }} else {{ {no} }})")
+    }
+
+    fn shift(&self, op: ShiftOp, x: &str, by: u8, width: u32) -> String {
         match op {
-            Op::Column(_) | Op::Scalar(_) | Op::Presence(_) | Op::Literal(_) => String::new(),
-            Op::Unary(op, x) => unary(op, &of(x), lane),
-            Op::Binary(op, x, y) => binary(op, &of(x), &of(y), lane),
-            Op::Compare(comparison, x, y) => {
-                let (x, y) = (of(x), of(y));
-                match comparison {
-                    Comparison::Unordered => format!("(({x} != {x} || {y} != {y}) as u8)"),
-                    other => format!("(({x} {} {y}) as u8)", sign(other)),
-                }
-            }
-            Op::Select(mask, yes, no) => {
-                format!("(if {} != 0 {{ {} }} else {{ {} }})", of(mask), of(yes), of(no))
-            }
-            Op::Shift(op, x, bits) => {
-                let (x, width) = (of(x), if lane == Lane::I64 { 64 } else { 32 });
-                match op {
-                    ShiftOp::Left => format!("({x} << {bits})"),
-                    ShiftOp::Right => format!("(({x} as u{width} >> {bits}) as i{width})"),
-                    ShiftOp::RightSigned => format!("({x} >> {bits})"),
-                }
-            }
-            Op::Fma(a, b, c) => format!("{}.mul_add({}, {})", of(a), of(b), of(c)),
-            Op::Cast(x) => {
-                let (from, x) = (list.lane(x), of(x));
-                // Casts of floats give the nearest integer that there is, and 0 for NaN.
-                let wide = if from == Lane::F32 && !lane.is_float() { format!("({x} as f64)") } else { x };
-                format!("({wide} as {})", type_name(ctype(lane)))
-            }
-            Op::Bits(x) => match lane {
-                Lane::F64 => format!("f64::from_bits({} as u64)", of(x)),
-                Lane::F32 => format!("f32::from_bits({} as u32)", of(x)),
-                Lane::I64 => format!("({}.to_bits() as i64)", of(x)),
-                _ => format!("({}.to_bits() as i32)", of(x)),
-            },
+            ShiftOp::Left => format!("({x} << {by})"),
+            ShiftOp::Right => format!("(({x} as u{width} >> {by}) as i{width})"),
+            ShiftOp::RightSigned => format!("({x} >> {by})"),
         }
     }
-}
 
-fn sign(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Equal => "==",
-        Comparison::NotEqual | Comparison::Unordered => "!=",
-        Comparison::Less => "<",
-        Comparison::LessEqual => "<=",
-        Comparison::Greater => ">",
-        Comparison::GreaterEqual => ">=",
+    fn fma(&self, [a, b, c]: [&str; 3], _: Lane) -> String {
+        format!("{a}.mul_add({b}, {c})")
     }
-}
 
-fn unary(op: UnaryOp, x: &str, lane: Lane) -> String {
-    match op {
-        UnaryOp::Neg if lane.is_float() => format!("(-{x})"),
-        UnaryOp::Neg => format!("{x}.wrapping_neg()"),
-        UnaryOp::Abs if lane.is_float() => format!("{x}.abs()"),
-        UnaryOp::Abs => format!("{x}.wrapping_abs()"),
-        UnaryOp::Sqrt => format!("{x}.sqrt()"),
-        UnaryOp::Floor => format!("{x}.floor()"),
-        UnaryOp::Ceil => format!("{x}.ceil()"),
-        UnaryOp::Trunc => format!("{x}.trunc()"),
-        UnaryOp::Nearest => format!("{x}.round_ties_even()"),
-        UnaryOp::Not if lane == Lane::Mask => format!("({x} ^ 1)"),
-        UnaryOp::Not => format!("(!{x})"),
+    fn cast(&self, x: &str, from: Lane, to: Lane) -> String {
+        // Casts of floats give the nearest integer that there is, and 0 for NaN.
+        let is_wide = from == Lane::F32 && !to.is_float();
+        let wide = if is_wide { format!("({x} as f64)") } else { x.to_owned() };
+        format!("({wide} as {})", type_name(ctype(to)))
     }
-}
 
-fn binary(op: BinaryOp, x: &str, y: &str, lane: Lane) -> String {
-    let is_float = lane.is_float();
-    let ordered = |name: &str| match is_float {
-        true => format!("{name}_{}({x}, {y})", type_name(ctype(lane))),
-        false => format!("{x}.{name}({y})"),
-    };
-    match op {
-        BinaryOp::Add if is_float => format!("({x} + {y})"),
-        BinaryOp::Add => format!("{x}.wrapping_add({y})"),
-        BinaryOp::Sub if is_float => format!("({x} - {y})"),
-        BinaryOp::Sub => format!("{x}.wrapping_sub({y})"),
-        BinaryOp::Mul if is_float => format!("({x} * {y})"),
-        BinaryOp::Mul => format!("{x}.wrapping_mul({y})"),
-        BinaryOp::MulLow => format!("(({x} as u32 as u64).wrapping_mul({y} as u32 as u64) as i64)"),
-        BinaryOp::Div => format!("({x} / {y})"),
-        BinaryOp::Min => ordered("min"),
-        BinaryOp::Max => ordered("max"),
-        BinaryOp::And => format!("({x} & {y})"),
-        BinaryOp::Or => format!("({x} | {y})"),
-        BinaryOp::Xor => format!("({x} ^ {y})"),
-        BinaryOp::AndNot if lane == Lane::Mask => format!("({x} & ({y} ^ 1))"),
-        BinaryOp::AndNot => format!("({x} & !{y})"),
+    fn bits(&self, x: &str, to: Lane) -> String {
+        match to {
+            Lane::F64 => format!("f64::from_bits({x} as u64)"),
+            Lane::F32 => format!("f32::from_bits({x} as u32)"),
+            Lane::I64 => format!("({x}.to_bits() as i64)"),
+            _ => format!("({x}.to_bits() as i32)"),
+        }
+    }
+
+    fn unary(&self, op: UnaryOp, x: &str, lane: Lane) -> String {
+        match op {
+            UnaryOp::Neg if lane.is_float() => format!("(-{x})"),
+            UnaryOp::Neg => format!("{x}.wrapping_neg()"),
+            UnaryOp::Abs if lane.is_float() => format!("{x}.abs()"),
+            UnaryOp::Abs => format!("{x}.wrapping_abs()"),
+            UnaryOp::Sqrt => format!("{x}.sqrt()"),
+            UnaryOp::Floor => format!("{x}.floor()"),
+            UnaryOp::Ceil => format!("{x}.ceil()"),
+            UnaryOp::Trunc => format!("{x}.trunc()"),
+            UnaryOp::Nearest => format!("{x}.round_ties_even()"),
+            UnaryOp::Not => format!("(!{x})"),
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, x: &str, y: &str, lane: Lane) -> String {
+        let method = match op {
+            BinaryOp::MulLow => {
+                return format!("(({x} as u32 as u64).wrapping_mul({y} as u32 as u64) as i64)");
+            }
+            BinaryOp::AndNot => return format!("({x} & !{y})"),
+            BinaryOp::Min => "min",
+            BinaryOp::Max => "max",
+            BinaryOp::Sub => "wrapping_sub",
+            BinaryOp::Mul => "wrapping_mul",
+            _ => "wrapping_add",
+        };
+        match lane.is_float() {
+            true => format!("{method}_{}({x}, {y})", type_name(ctype(lane))),
+            false => format!("{x}.{method}({y})"),
+        }
     }
 }

@@ -47,7 +47,7 @@ const EDGES: [&str; 5] = [
 ];
 
 /// Operators of rows and an edge, without the last parenthesis.
-const GROUPED: [&str; 24] = [
+const GROUPED: [&str; 38] = [
     "math.sum(x",
     "math.sum(s",
     "math.sum(n",
@@ -72,6 +72,20 @@ const GROUPED: [&str; 24] = [
     "bool.logical_any(b",
     "math.cum_sum(s",
     "math.cum_max(x",
+    "array.ordinal_rank(x",
+    "array.ordinal_rank(k",
+    "array.dense_rank(s",
+    "array.dense_rank(n",
+    "math.cdf(s",
+    "math.cdf(k",
+    "math.softmax(x, 0.5",
+    "math.softmax(k, -1.5",
+    "math.inverse_cdf(x, 0.4",
+    "math.inverse_cdf(n, 1.0",
+    "math.skew(x",
+    "math.kurtosis(s",
+    "array.collapse(k",
+    "array.collapse(m",
 ];
 
 fn takes_all() -> bool {

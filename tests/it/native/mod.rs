@@ -4,9 +4,13 @@
 mod arrays;
 mod boundary;
 mod cache;
+mod chosen;
 mod commands;
+mod coverage;
+mod edges;
 mod groups;
 mod kept_sweeps;
+mod lists;
 mod loops;
 mod operators;
 mod rows;

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Operators on plain values that have a form in C.
-const TRANSLATED: usize = 487;
+const TRANSLATED: usize = 488;
 /// The same with a form in Rust: no angles, and no special functions that refuse operands.
 const TRANSLATED_TO_RUST: usize = 458;
 /// Families besides those of Python that have rules of their own.

@@ -44,6 +44,10 @@ pub const ARGMAX_ROWS: &str = "math._argmax";
 pub const VAR_ROWS: &str = "math._var";
 /// Name of `math._std`.
 pub const STD_ROWS: &str = "math._std";
+/// Name of `math._skew`.
+pub const SKEW_ROWS: &str = "math._skew";
+/// Name of `math._kurtosis`.
+pub const KURTOSIS_ROWS: &str = "math._kurtosis";
 /// Name of `bool._logical_all`.
 pub const EVERY_TRUTH: &str = "bool._logical_all";
 /// Name of `bool._logical_any`.
@@ -90,13 +94,13 @@ pub fn rows() -> Vec<Family> {
                 _ => None,
             }),
         reals(
-            "math._skew",
+            SKEW_ROWS,
             "Third standardised moment of the present rows.",
             |x, _, stop| reduce::skew(x, stop),
             |x, _, stop| reduce::skew(x, stop),
         ),
         reals(
-            "math._kurtosis",
+            KURTOSIS_ROWS,
             "Fourth standardised moment of the present rows, less 3.",
             |x, _, stop| reduce::kurtosis(x, stop),
             |x, _, stop| reduce::kurtosis(x, stop),
@@ -155,7 +159,7 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
     f: impl Fn(Present<'_, T>, bool, StopCheck<'_>) -> R + Send + Sync + 'static,
 ) -> Overload {
     let option = (args.last() == Some(&BOOLEAN)).then(|| args.len() - 1);
-    let edge = matches!(args.get(1), Some(QType::Edge(_) | QType::EdgeToScalar(_)));
+    let edge = args.get(1).is_some_and(QType::is_edge);
     let (QType::Array(t), Some(element)) = (&args[0], result.scalar()) else {
         unreachable!("the caller has looked at the types")
     };

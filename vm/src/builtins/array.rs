@@ -7,6 +7,30 @@ use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
 use std::ops::Range;
 
+/// Name of `array.at`.
+pub const AT: &str = "array.at";
+/// Name of `array.take`.
+pub const TAKE: &str = "array.take";
+/// Name of `array.slice`.
+pub const SLICE: &str = "array.slice";
+/// Name of `array.select`.
+pub const SELECT: &str = "array.select";
+/// Name of `array.present_indices`.
+pub const PRESENT_INDICES: &str = "array.present_indices";
+/// Name of `array.present_values`.
+pub const PRESENT_VALUES: &str = "array.present_values";
+/// Name of `array.concat`.
+pub const CONCAT: &str = "array.concat";
+/// Name of `array.unique`.
+pub const UNIQUE: &str = "array.unique";
+/// Name of `array.inverse_mapping`.
+pub const INVERSE_MAPPING: &str = "array.inverse_mapping";
+/// Name of `math.searchsorted`.
+pub const SEARCHSORTED: &str = "math.searchsorted";
+/// Name of `array._shape`.
+pub const SHAPE_OF_SIZE: &str = "array._shape";
+/// Name of `array.iota`.
+pub const IOTA: &str = "array.iota";
 /// Name of `array._const`.
 pub const CONST: &str = "array._const";
 /// Name of `array._of_shape`.
@@ -17,34 +41,34 @@ pub const SHAPE_OF: &str = "array._shape_of";
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new("array.at", &["x", "i"], "Row i. Raises if there is no such row.").raises().on_demand(at),
-        Family::new("array.take", &["x", "ids"], "The rows of these numbers. Raises if there is no such row.")
+        Family::new(AT, &["x", "i"], "Row i. Raises if there is no such row.").raises().on_demand(at),
+        Family::new(TAKE, &["x", "ids"], "The rows of these numbers. Raises if there is no such row.")
             .cost_of(10)
             .raises()
             .by_rows_of(1)
             .on_demand(take),
         Family::new(
-            "array.slice",
+            SLICE,
             &["x", "offset", "size"],
             "`size` rows from `offset` on, to the end if size is -1. Raises if there are not so many.",
         )
         .cost_of(10)
         .raises()
         .on_demand(slice),
-        Family::new("array.select", &["x", "fltr"], "The rows where the mask is present.")
+        Family::new(SELECT, &["x", "fltr"], "The rows where the mask is present.")
             .cost_of(10)
             .raises()
             .on_demand(select),
-        Family::new("array.present_indices", &["x"], "Numbers of the present rows.")
+        Family::new(PRESENT_INDICES, &["x"], "Numbers of the present rows.")
             .cost_of(10)
             .on_demand(present_indices),
-        Family::new("array.present_values", &["x"], "The present rows.").cost_of(10).on_demand(present_values),
-        Family::new("array.concat", &["x", "y"], "The rows of x, then those of y.").cost_of(10).on_demand(concat),
-        Family::new("array.unique", &["x"], "The present rows without repetition, in order of first appearance.")
+        Family::new(PRESENT_VALUES, &["x"], "The present rows.").cost_of(10).on_demand(present_values),
+        Family::new(CONCAT, &["x", "y"], "The rows of x, then those of y.").cost_of(10).on_demand(concat),
+        Family::new(UNIQUE, &["x"], "The present rows without repetition, in order of first appearance.")
             .cost_of(30)
             .on_demand(unique),
         Family::new(
-            "array.inverse_mapping",
+            INVERSE_MAPPING,
             &["x"],
             "The number of the row that holds each number. Raises if the rows are not distinct numbers of rows.",
         )
@@ -52,17 +76,17 @@ pub fn rows() -> Vec<Family> {
         .raises()
         .on_demand(inverse_mapping),
         Family::new(
-            "math.searchsorted",
+            SEARCHSORTED,
             &["haystack", "needle", "right"],
             "How many rows of a sorted array are below the needle, or with `right` not above it.",
         )
         .cost_of(20)
         .on_demand(search),
         Family::new(SHAPE_OF, &["x"], "The number of rows, as a shape.").on_demand(shape_of),
-        Family::new("array._shape", &["size"], "The shape of this many rows. Raises if there are fewer than 0.")
+        Family::new(SHAPE_OF_SIZE, &["size"], "The shape of this many rows. Raises if there are fewer than 0.")
             .raises()
             .exact_general(&[INT64], QType::ArrayShape(ArrayClass::Dense), shape),
-        Family::new("array.iota", &["shape"], "The numbers 0, 1, … of the rows of a shape.")
+        Family::new(IOTA, &["shape"], "The numbers 0, 1, … of the rows of a shape.")
             .cost_of(10)
             .on_demand(iota),
         Family::new(OF_SHAPE, &["shape", "x"], "The rows of x. Raises if there are not as many as the shape says.")

@@ -33,6 +33,10 @@ pub const SIZES: &str = "edge.sizes";
 pub const CHILD_SIZE: &str = "edge.child_size";
 /// Name of `edge.parent_size`.
 pub const PARENT_SIZE: &str = "edge.parent_size";
+/// Name of `array._collapse`.
+pub const COLLAPSE: &str = "array._collapse";
+/// Name of `math._inverse_cdf`.
+pub const INVERSE_CDF: &str = "math._inverse_cdf";
 /// Name of `array._expand`.
 pub const EXPAND: &str = "array._expand";
 
@@ -76,7 +80,7 @@ pub fn rows() -> Vec<Family> {
             .raises()
             .on_demand(expand),
         Family::new(
-            "array._collapse",
+            COLLAPSE,
             &["x", "*grouping"],
             "The row that all present rows of a group are, else missing.",
         )
@@ -92,7 +96,7 @@ pub fn rows() -> Vec<Family> {
         .raises()
         .on_demand(agg_join),
         Family::new(
-            "math._inverse_cdf",
+            INVERSE_CDF,
             &["x", "*grouping"],
             "The least row of a group such that this share of the rows is not above it.",
         )

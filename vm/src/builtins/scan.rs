@@ -19,6 +19,14 @@ use crate::vector::order::{self, Ordered, Place};
 use crate::vector::reduce::MomentFloat;
 use bytemuck::Pod;
 
+/// Name of `array._ordinal_rank`.
+pub const ORDINAL_RANK: &str = "array._ordinal_rank";
+/// Name of `array._dense_rank`.
+pub const DENSE_RANK: &str = "array._dense_rank";
+/// Name of `math._cdf`.
+pub const CDF: &str = "math._cdf";
+/// Name of `math._softmax`.
+pub const SOFTMAX: &str = "math._softmax";
 /// Name of `math._cum_sum`.
 pub const CUM_SUM: &str = "math._cum_sum";
 /// Name of `math._cum_max`.
@@ -62,34 +70,30 @@ pub fn rows() -> Vec<Family> {
             }))
         }),
         family(
-            "array._ordinal_rank",
+            ORDINAL_RANK,
             "Place of each present row in their order; of equal rows the first comes first, NaN comes last.",
             Some(BOOLEAN),
             ranks,
             |element| Some(with_number!(element, T => kernel(ordinal::<T>))),
         ),
         family(
-            "array._dense_rank",
+            DENSE_RANK,
             "Place of each present row among the distinct values in their order; NaN comes last.",
             Some(BOOLEAN),
             ranks,
             |element| Some(with_number!(element, T => kernel(dense::<T>))),
         ),
-        family(
-            "math._cdf",
-            "Share of the present rows that are not above the row.",
-            None,
-            shares,
-            |element| match element {
+        family(CDF, "Share of the present rows that are not above the row.", None, shares, |element| {
+            match element {
                 ScalarType::Int32 => Some(kernel(share::<i32, f64>)),
                 ScalarType::Int64 => Some(kernel(share::<i64, f64>)),
                 ScalarType::Float32 => Some(kernel(share::<f32, f32>)),
                 ScalarType::Float64 => Some(kernel(share::<f64, f64>)),
                 _ => None,
-            },
-        ),
+            }
+        }),
         family(
-            "math._softmax",
+            SOFTMAX,
             "exp(beta * (x - max)), over the sum of it for all present rows.",
             Some(FLOAT64),
             shares,
@@ -152,7 +156,7 @@ fn family(
 ) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(30).on_demand(move |family, args| {
         let (QType::Array(t), rest) = args.split_first()? else { return None };
-        let has_edge = matches!(rest.first(), Some(QType::Edge(_) | QType::EdgeToScalar(_)));
+        let has_edge = rest.first().is_some_and(QType::is_edge);
         let rest = if has_edge { &rest[1..] } else { rest };
         if rest.len() > 1 || rest.first() != option.as_ref() {
             return None;

@@ -100,7 +100,8 @@ fn rows_type(class: ArrayClass, rows: &ArrayRows) -> ArrayType {
     ArrayType { class, element: rows.element().storage() }
 }
 
-fn raw_rows(rows: &ArrayRows) -> RawArray {
+/// Rows as they stand.
+pub(super) fn raw_rows(rows: &ArrayRows) -> RawArray {
     // Words of presence are a bitmap where the lowest byte comes first.
     const { assert!(cfg!(target_endian = "little"), "words of presence are read as bytes") };
     let mut raw = RawArray { data: rows.bytes().as_ptr().cast_mut(), shape: [1; MAX_RANK], ..NO_ARRAY };
@@ -133,4 +134,9 @@ pub(super) fn raw_array(
         (raw.shape[axis], raw.strides[axis]) = (shape[axis] as i64, strides[axis] as i64);
     }
     Ok(raw)
+}
+
+/// The refusal of an argument of another type.
+pub(super) fn mismatch(parameter: &Parameter, actual: String) -> BoundaryError {
+    BoundaryError::Type { name: parameter.name.clone(), expected: parameter.qtype.to_string(), actual }
 }

@@ -2,12 +2,12 @@
 
 use crate::frame::Frame;
 use crate::frame::typed::read_value;
-use crate::library::argument::{Argument, Expected, NO_ARRAY, array_of, raw_array};
+use crate::library::argument::{Argument, Expected, NO_ARRAY, array_of, mismatch, raw_array};
 use crate::library::boundary_array::BoundaryArray;
 use crate::library::call_layout::Place;
+use crate::library::edge::{NO_EDGE, RawEdge, edge_of};
 use crate::library::error::{BoundaryError, Raised};
 use crate::library::open::{Library, Loaded, RawArray, RawColumn, RawError};
-use crate::library::signature::Parameter;
 use crate::machine::{NdViewMut, Room};
 use crate::value::array::{ArrayType, ROWS_OF_A_WORD};
 use crate::value::nd_type::MAX_RANK;
@@ -45,6 +45,8 @@ pub struct CallMemory {
     lent: Box<[RawArray]>,
     /// For each array whether it stands in memory that was lent for the last run.
     is_lent: Box<[bool]>,
+    /// Edges of arguments, then those of results, which the library has made.
+    edges: Box<[RawEdge]>,
     /// Where the operands and the results of a sweep stand, in the order of `arrays`.
     pub(super) columns: Box<[RawColumn]>,
     /// The same for the first step of a sweep in order.
@@ -103,9 +105,12 @@ impl Library {
             .map_err(|error| BoundaryError::Memory { message: error.to_string() })?;
         let mut arrays = vec![NO_ARRAY; layout.arrays].into_boxed_slice();
         let first_array = arrays.as_mut_ptr();
+        let mut edges = vec![NO_EDGE; layout.edges].into_boxed_slice();
+        let first_edge = edges.as_mut_ptr();
         let address = |place: &Place| match place {
             Place::Plain(slot) => frame.base().wrapping_add(slot.offset() as usize).cast::<c_void>(),
             Place::Array(number, _) => first_array.wrapping_add(*number).cast::<c_void>(),
+            Place::Edge(number, _) => first_edge.wrapping_add(*number).cast::<c_void>(),
         };
         let addresses = layout.arguments.iter().chain(&layout.results).map(address).collect();
         let lent = vec![NO_ARRAY; layout.arrays].into_boxed_slice();
@@ -115,7 +120,18 @@ impl Library {
         let first_columns = columns.clone();
         let lists = vec![std::ptr::null(); layout.arguments.len()].into_boxed_slice();
         let library = self.clone();
-        Ok(CallMemory { library, frame, addresses, arrays, lent, is_lent, columns, first_columns, lists })
+        Ok(CallMemory {
+            library,
+            frame,
+            addresses,
+            arrays,
+            lent,
+            is_lent,
+            edges,
+            columns,
+            first_columns,
+            lists,
+        })
     }
 
     /// Checks arguments, and keeps them for calls.
@@ -164,6 +180,9 @@ impl CallMemory {
                 Place::Array(number, array) => {
                     self.arrays[*number] = array_of(&Expected::of(parameter, *array), &argument)?;
                 }
+                Place::Edge(number, qtype) => {
+                    self.edges[*number] = edge_of(qtype, parameter, &argument)?;
+                }
                 Place::Plain(slot) => {
                     let Argument::Value(value) = argument else {
                         return Err(mismatch(parameter, "an array".to_owned()));
@@ -187,6 +206,7 @@ impl CallMemory {
             line: 0,
             message: std::ptr::null(),
             operands: [0; 4],
+            text: [0; 40],
         };
         // SAFETY: the library takes these types, and every argument was checked for its own; the frame, the arrays and what
         // they lead to are borrowed by the bound call that runs.
@@ -251,6 +271,7 @@ impl CallMemory {
         let slot = match &self.library.inner.layout.results[number] {
             Place::Plain(slot) => slot,
             Place::Array(number, array) => return self.array(*number, *array),
+            Place::Edge(number, qtype) => return self.edges[*number].value(qtype),
         };
         // SAFETY: the slot is plain and in the frame; a library gives values of the types that it says.
         let value = unsafe { read_value(self.frame.base(), slot.offset(), slot.qtype()) };
@@ -264,7 +285,7 @@ impl CallMemory {
     /// There is no such result, or it was made in memory of the host.
     pub fn elements(&self, number: usize) -> Option<NdView<'_>> {
         match &self.library.inner.layout.results[number] {
-            Place::Plain(_) => None,
+            Place::Plain(_) | Place::Edge(..) => None,
             Place::Array(_, array) if array.size() == 0 => None,
             Place::Array(number, array) => self.made(*number, *array),
         }
@@ -333,6 +354,12 @@ impl CallMemory {
     fn free_results(&mut self) {
         let Loaded { free: Some(free), layout, .. } = &*self.library.inner else { return };
         for result in &layout.results {
+            if let Place::Edge(number, _) = result {
+                let edge = &mut self.edges[*number];
+                // SAFETY: the numbers are an array that the library has made, or none.
+                unsafe { free(&raw mut edge.numbers) };
+                *edge = NO_EDGE;
+            }
             if let Place::Array(number, _) = result {
                 let (array, lent) = (&mut self.arrays[*number], &self.lent[*number]);
                 // What is lent now was lent for the last run, or that run has made an array of its own.
@@ -414,7 +441,7 @@ fn raised(status: i32, error: &RawError) -> Raised {
         .ok()
         .and_then(|status| status.checked_sub(1))
         .and_then(|number| Category::ALL.get(number).copied());
-    // SAFETY: a message is a string of the library that ends with 0; it stays while the library is loaded.
+    // SAFETY: a message is a string that ends with 0, of the library, which is loaded, or in the error itself.
     let message = (!error.message.is_null()).then(|| unsafe { CStr::from_ptr(error.message) });
     Raised {
         category: category.unwrap_or(Category::Host),
@@ -424,8 +451,4 @@ fn raised(status: i32, error: &RawError) -> Raised {
         message: message.map(|text| text.to_string_lossy().into_owned()),
         operands: error.operands,
     }
-}
-
-fn mismatch(parameter: &Parameter, actual: String) -> BoundaryError {
-    BoundaryError::Type { name: parameter.name.clone(), expected: parameter.qtype.to_string(), actual }
 }

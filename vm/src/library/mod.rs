@@ -20,6 +20,7 @@ mod argument;
 mod boundary_array;
 mod call;
 mod call_layout;
+mod edge;
 mod error;
 mod kept;
 mod open;

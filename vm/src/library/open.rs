@@ -52,6 +52,8 @@ pub(super) struct RawError {
     pub(super) line: i32,
     pub(super) message: *const c_char,
     pub(super) operands: [u64; 4],
+    /// Room for a message that is made for this error.
+    pub(super) text: [u8; 40],
 }
 
 /// The size and SHA-256 of a file.

@@ -5,14 +5,14 @@ use crate::value::QType;
 use std::fmt::{self, Write};
 
 /// The version of the boundary. A library says for which one it was made.
-pub const ABI_VERSION: u32 = 5;
+pub const ABI_VERSION: u32 = 6;
 
 /// An argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Its type: a plain one, or an array.
+    /// Its type: a plain one, an array, or an edge.
     pub qtype: QType,
     /// True if the library changes the elements of the array in place.
     pub is_updated: bool,
@@ -27,7 +27,7 @@ pub struct Parameter {
 pub struct Signature {
     /// The arguments.
     pub parameters: Vec<Parameter>,
-    /// Names and types of the results: plain ones, and arrays, which the library makes.
+    /// Names and types of the results: plain ones, and arrays and edges, which the library makes.
     pub results: Vec<(String, QType)>,
     /// True if memory that is lent for an array of the results has to have its elements one after the other.
     pub has_contiguous_results: bool,
@@ -39,9 +39,9 @@ impl Signature {
         self.text(false)
     }
 
-    /// True if the library makes arrays.
+    /// True if the library makes arrays, or edges, which have some.
     pub fn gives_arrays(&self) -> bool {
-        self.results.iter().any(|(_, qtype)| BoundaryArray::of(qtype).is_some())
+        self.results.iter().any(|(_, qtype)| BoundaryArray::of(qtype).is_some() || qtype.is_edge())
     }
 
     fn text(&self, has_names: bool) -> String {

@@ -128,7 +128,7 @@ impl CallMemory {
             let mismatch = |actual: String| BoundaryError::Type {
                 name: parameter.name.clone(),
                 expected: match place {
-                    Place::Plain(_) => parameter.qtype.to_string(),
+                    Place::Plain(_) | Place::Edge(..) => parameter.qtype.to_string(),
                     Place::Array(_, array) => expected(*array, shape),
                 },
                 actual,

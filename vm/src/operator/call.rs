@@ -252,8 +252,7 @@ impl<'f> KernelCall<'f> {
     /// An edge argument.
     pub fn edge(&self, index: usize) -> &'f Edge {
         let slot = &self.args[index];
-        let is_edge = matches!(slot.qtype(), QType::Edge(_) | QType::EdgeToScalar(_));
-        assert!(is_edge, "argument {index} is {slot}, not an edge");
+        assert!(slot.qtype().is_edge(), "argument {index} is {slot}, not an edge");
         // SAFETY: an edge slot holds an edge handle.
         unsafe { &(*self.at(slot).cast::<EdgeHandle>()).0 }
     }

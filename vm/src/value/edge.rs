@@ -209,6 +209,14 @@ impl Edge {
         }
     }
 
+    /// The parent of each child row, if the edge is made of them.
+    pub fn stored_mapping(&self) -> Option<&ArrayRows> {
+        match &self.form {
+            Form::Mapping(mapping, _) => Some(mapping),
+            _ => None,
+        }
+    }
+
     /// The parent of each child row.
     pub fn mapping(&self) -> ArrayRows {
         let mut rows = ArrayRows::new(ScalarType::Int64);

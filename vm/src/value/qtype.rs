@@ -146,6 +146,11 @@ impl QType {
         matches!(self, QType::Optional(_))
     }
 
+    /// True for an edge, between arrays or to a scalar.
+    pub fn is_edge(&self) -> bool {
+        matches!(self, QType::Edge(_) | QType::EdgeToScalar(_))
+    }
+
     /// True for a scalar or optional number.
     pub fn is_numeric(&self) -> bool {
         self.scalar().is_some_and(ScalarType::is_numeric)

@@ -13,22 +13,35 @@ use crate::value::shape::PerAxis;
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
 use std::ops::Add;
 
+/// Name of `nd._cumsum`.
+pub const CUMSUM: &str = "nd._cumsum";
+/// Name of `nd._cumsum_back`.
+pub const CUMSUM_BACK: &str = "nd._cumsum_back";
+/// Name of `nd._cumsum_in_groups`.
+pub const CUMSUM_IN_GROUPS: &str = "nd._cumsum_in_groups";
+/// Name of `nd._cumsum_in_groups_back`.
+pub const CUMSUM_IN_GROUPS_BACK: &str = "nd._cumsum_in_groups_back";
+/// Name of `nd._take`.
+pub const TAKE: &str = "nd._take";
+/// Name of `nd._concatenate`.
+pub const CONCATENATE: &str = "nd._concatenate";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
-        running_sum("nd._cumsum", "up to this one", Direction::Forward, Additions::OneByOne),
-        running_sum("nd._cumsum_back", "from this one on", Direction::Back, Additions::OneByOne),
-        running_sum("nd._cumsum_in_groups", "up to this one", Direction::Forward, Additions::InGroups),
-        running_sum("nd._cumsum_in_groups_back", "from this one on", Direction::Back, Additions::InGroups),
+        running_sum(CUMSUM, "up to this one", Direction::Forward, Additions::OneByOne),
+        running_sum(CUMSUM_BACK, "from this one on", Direction::Back, Additions::OneByOne),
+        running_sum(CUMSUM_IN_GROUPS, "up to this one", Direction::Forward, Additions::InGroups),
+        running_sum(CUMSUM_IN_GROUPS_BACK, "from this one on", Direction::Back, Additions::InGroups),
         Family::new(
-            "nd._take",
+            TAKE,
             &["x", "indices", "axis"],
             "The elements at these places of an axis; places below 0 count from its end.",
         )
         .cost_of(10)
         .raises()
         .on_demand(take),
-        Family::new("nd._concatenate", &["axis", "*arrays"], "Arrays one after the other along an axis.")
+        Family::new(CONCATENATE, &["axis", "*arrays"], "Arrays one after the other along an axis.")
             .cost_of(10)
             .raises()
             .on_demand(concatenate),

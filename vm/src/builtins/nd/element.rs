@@ -8,6 +8,13 @@ use crate::value::qtype::INT64;
 use crate::value::shape::PerAxis;
 use crate::value::{Fault, NdType, QType, ScalarType};
 
+/// Name of `nd.append`.
+pub const APPEND: &str = "nd.append";
+/// Name of `nd.remove_last`.
+pub const REMOVE_LAST: &str = "nd.remove_last";
+/// Name of `nd.sort`.
+pub const SORT: &str = "nd.sort";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     [elements(), ScalarType::NARROW.map(full_of).to_vec()].concat()
@@ -32,7 +39,7 @@ fn elements() -> Vec<Family> {
         .narrow()
         .on_demand(set),
         Family::new(
-            "nd.append",
+            APPEND,
             &["array", "value"],
             "The array itself, of one axis, with the value as one more element behind the others.",
         )
@@ -40,7 +47,7 @@ fn elements() -> Vec<Family> {
         .updating()
         .on_demand(append),
         Family::new(
-            "nd.remove_last",
+            REMOVE_LAST,
             &["array"],
             "The array itself, of one axis, without its last element. Raises if it has none.",
         )
@@ -48,7 +55,7 @@ fn elements() -> Vec<Family> {
         .updating()
         .on_demand(remove_last),
         Family::new(
-            "nd.sort",
+            SORT,
             &["array"],
             "The array itself, of one axis, with its elements in order: the least first, NaN last; what is equal stays in order.",
         )

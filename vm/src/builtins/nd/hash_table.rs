@@ -14,6 +14,14 @@ use crate::value::nd_view::{NdCell, NdView};
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::{Category, Fault, NdType, QType, ScalarType};
 
+/// Name of `python.find_key`.
+pub const FIND_KEY: &str = "python.find_key";
+/// Name of `python.key_position`.
+pub const KEY_POSITION: &str = "python.key_position";
+/// Name of `python.add_key`.
+pub const ADD_KEY: &str = "python.add_key";
+/// Name of `python.same_length`.
+pub const SAME_LENGTH: &str = "python.same_length";
 /// Cells of the smallest table.
 const LEAST_CELLS: usize = 8;
 /// Cells that a search passes over without being charged.
@@ -23,7 +31,7 @@ const FREE_PROBES: usize = 32;
 pub fn rows() -> Vec<Family> {
     vec![
         Family::new(
-            "python.find_key",
+            FIND_KEY,
             &["table", "keys", "key"],
             "The position of a key among the keys, by their hash table; -1 if it is not there.",
         )
@@ -31,7 +39,7 @@ pub fn rows() -> Vec<Family> {
         .raises()
         .on_demand(|family, args| search(family, args, |_, position| Ok(position.unwrap_or(-1)))),
         Family::new(
-            "python.key_position",
+            KEY_POSITION,
             &["table", "keys", "key"],
             "The position of a key among the keys, by their hash table. Raises if it is not there.",
         )
@@ -44,7 +52,7 @@ pub fn rows() -> Vec<Family> {
             })
         }),
         Family::new(
-            "python.add_key",
+            ADD_KEY,
             &["table", "keys"],
             "The hash table itself, in which the last of the keys now has its place.",
         )
@@ -52,7 +60,7 @@ pub fn rows() -> Vec<Family> {
         .updating()
         .on_demand(add_key),
         Family::new(
-            "python.same_length",
+            SAME_LENGTH,
             &["length", "before"],
             "The length. Raises if it is not the one from before: a dictionary that is iterated over.",
         )

@@ -12,6 +12,16 @@ use crate::value::qtype::INT64;
 use crate::value::shape::PerAxis;
 use crate::value::{ArrayClass, ArrayType, Axes, Fault, NdType, NdView, QType, ScalarType, Value};
 
+/// Name of `nd._broadcast_to`.
+pub const BROADCAST_TO: &str = "nd._broadcast_to";
+/// Name of `nd.shape`.
+pub const SHAPE: &str = "nd.shape";
+/// Name of `nd._size`.
+pub const SIZE: &str = "nd._size";
+/// Name of `nd.to_dense_array`.
+pub const TO_DENSE_ARRAY: &str = "nd.to_dense_array";
+/// Name of `array.to_nd`.
+pub const TO_ND: &str = "array.to_nd";
 /// Name of `nd._expand_dims`.
 pub const EXPAND_DIMS: &str = "nd._expand_dims";
 /// Name of `nd._reshape`.
@@ -51,7 +61,7 @@ pub fn rows() -> Vec<Family> {
             .cost_of(10)
             .on_demand(transpose),
         Family::new(
-            "nd._broadcast_to",
+            BROADCAST_TO,
             &["x", "units", "*sizes"],
             "The elements repeated along axes that are new or unit axes, up to these sizes.",
         )
@@ -66,17 +76,17 @@ pub fn rows() -> Vec<Family> {
         .cost_of(5)
         .raises()
         .on_demand(|family, args| resized(family, args, reshape)),
-        Family::new("nd.shape", &["x"], "The size of each axis.").on_demand(shape),
-        Family::new("nd._size", &["x", "axes"], "Number of elements along these axes.").on_demand(size),
+        Family::new(SHAPE, &["x"], "The size of each axis.").on_demand(shape),
+        Family::new(SIZE, &["x", "axes"], "Number of elements along these axes.").on_demand(size),
         Family::new(
-            "array.to_nd",
+            TO_ND,
             &["x"],
             "The rows as an array of one axis without missing values. Raises if a row is missing.",
         )
         .cost_of(5)
         .raises()
         .on_demand(to_nd),
-        Family::new("nd.to_dense_array", &["x"], "The elements of an array of one axis as present rows.")
+        Family::new(TO_DENSE_ARRAY, &["x"], "The elements of an array of one axis as present rows.")
             .cost_of(5)
             .on_demand(to_dense_array),
     ]
@@ -246,7 +256,7 @@ fn to_nd(family: &Family, args: &[QType]) -> Option<Overload> {
     Some(family.make_general(args, QType::NdArray(result), move |call| {
         let rows = call.array(0);
         if let Some(row) = (0..rows.len()).find(|row| !rows.is_present(*row)) {
-            let fault = Box::new(Fault::MissingValue { operator: "array.to_nd" });
+            let fault = Box::new(Fault::MissingValue { operator: TO_ND });
             return Err(Fault::Row { row: row as u64, fault });
         }
         check_count(&[rows.len()])?;
