@@ -6,7 +6,9 @@ use crate::operator::call::KernelCall;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
-use crate::operator::recipe::{Recipe, Recorded};
+#[cfg(feature = "jit")]
+use crate::operator::recipe::Recipe;
+use crate::operator::recipe::Recorded;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::scan::ScanKernel;
@@ -276,6 +278,7 @@ impl Overload {
 
     /// The same of the [special function](Self::special_function) that the operator is; without a truth if the recipe holds
     /// for all operands.
+    #[cfg(feature = "jit")]
     pub(crate) fn record_function(
         &self,
         list: &mut List,
