@@ -12,7 +12,7 @@
 //! let peak = graph.component("Gauss_01", "Gauss", "energy", &[height, centre, width]);
 //! graph.sum("peak_sum", &[peak]);
 //! let graph = graph.build()?;
-//! assert_eq!(graph.node("Gauss_01_SD").map(|n| n.id), Some(2));
+//! assert_eq!(graph.nodes[width].name, "Gauss_01_SD");
 //! # Ok(())
 //! # }
 //! ```
