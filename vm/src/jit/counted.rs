@@ -11,7 +11,7 @@
 //! Before such a loop indices are compared with sizes for all turns at once ([`versions`](crate::jit::versions)).
 //!
 //! 1. Nothing in the loop changes where elements stand, but for elements that are written where they are.
-//! 2. Elements are *inside* if each index has a [form](crate::jit::affine). All that are written are.
+//! 2. An element is *inside* if each of its indices has a [form](crate::jit::affine). Each element that the loop writes is inside.
 
 use crate::jit::affine::{Affine, Counter, Forms, Step, Sum};
 use crate::jit::emitter::Emitter;
@@ -137,7 +137,7 @@ fn counted_loop(
     }
     let forms = Forms { e, written, within: within.clone() };
     let (counter, end) = counting(&forms, test, back)?;
-    // Each turn comes by the step.
+    // No turn leaves out the step.
     let is_over = |(jump, target): (usize, usize)| jump < counter.at && counter.at < target && target <= back;
     if jumps.inside(&within).any(is_over) {
         return None;
@@ -262,7 +262,7 @@ fn counting(forms: &Forms<'_, '_, '_>, test: usize, back: usize) -> Option<(Coun
     })
 }
 
-/// With which order of the counter and the end the loop goes on.
+/// How the counter compares with the end while the loop goes on.
 fn goes_on(comparison: Comparison, is_turned: bool, sense: bool) -> Option<Comparison> {
     use Comparison::{Greater, GreaterEqual, Less, LessEqual};
     let turned = match comparison {
