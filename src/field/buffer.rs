@@ -206,7 +206,7 @@ impl FieldBuffer {
         }
         // Points stay within 32 bits, so that sums of offsets stay within 64.
         let reach = i64::from(i32::MAX);
-        if origin.iter().zip(shape).any(|(first, size)| first.abs() > reach || *size as i64 > reach) {
+        if origin.iter().zip(shape).any(|(first, size)| first.unsigned_abs() > reach as u64 || *size as i64 > reach) {
             return wrong(format!("origin {origin:?} and shape {shape:?} reach beyond 32 bits"));
         }
         let (mut lowest, mut highest) = (start as i128, start as i128);
@@ -396,8 +396,10 @@ impl FieldData {
             }
             cells += cell_count(&shape)?;
             if cells > MOST_FIELD_CELLS {
-                let what =
-                    format!("outputs of {cells} cells without data; at most {MOST_FIELD_CELLS} are allowed");
+                let what = format!(
+                    "outputs without data, up to `{}`, have {cells} cells; at most {MOST_FIELD_CELLS} are allowed",
+                    field.name
+                );
                 return Err(FieldProblem::Limit { limit: "field-cells", what });
             }
             let zero = ScalarValue::zero(field.dtype);

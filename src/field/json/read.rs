@@ -49,6 +49,10 @@ fn declare(json: &Json, program: &mut FieldProgram, data: &mut FieldData) -> Res
     if !json.is_object() {
         return Err(syntax("a program is a JSON object"));
     }
+    let version = &json["version"];
+    if !(version.is_null() || *version == 1 || *version == 2) {
+        return Err(syntax(format!("version {}; versions 1 and 2 are known", short(version))));
+    }
     match object(json, "dims")? {
         Some(dims) => {
             for (name, kind) in dims {

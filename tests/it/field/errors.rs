@@ -189,6 +189,7 @@ fn buffers_are_checked() {
     assert!(!strided(&[2, 3], &[0, 1], 0) && !strided(&[2, 2], &[1, 1], 0), "two points share a cell");
     assert!(FieldBuffer::row_major(cells(), &[0], &[7]).is_err());
     assert!(FieldBuffer::row_major(FieldCells::Float64(Vec::new()), &[i64::MAX], &[0]).is_err());
+    assert!(FieldBuffer::row_major(FieldCells::Float64(Vec::new()), &[i64::MIN], &[0]).is_err());
     assert!(FieldBuffer::filled(&ScalarValue::Int32(1), &[0, 0], &[1 << 20, 1 << 20]).is_err());
     assert!(TableEntries::new(vec![1, 2, 3], 2).is_err());
 }
@@ -197,6 +198,7 @@ fn buffers_are_checked() {
 fn json_that_is_no_program_is_refused() {
     let cases = [
         (json!([]), "a program is a JSON object"),
+        (json!({ "version": 99 }), "version 99; versions 1 and 2 are known"),
         (json!({ "dims": { "I": "round" } }), "\"round\" is no kind of dimension"),
         (
             json!({ "inputs": { "u": { "dims": ["I"], "origin": [0], "shape": [2], "data": [1.0, "x"] } } }),

@@ -197,7 +197,7 @@ fn long_functions_compile() {
         }
         text + "    return s\n"
     };
-    for n in [1_000, 10_000] {
+    for n in [1_000, 4_000] {
         let (source, start) = (lines(n), Instant::now());
         let values = read_arguments(&json!([5])).expect("arguments");
         let function = compiled(&source, "f", &values, &FunctionOptions::default()).expect("it compiles");
