@@ -150,7 +150,7 @@ impl Compiled {
         let views = few.iter_mut().chain(&mut more);
         for ((input, room), lent) in inputs.iter().zip(rooms).zip(views) {
             let array = value(input.node).expect("the program was found to fit");
-            let view = view_of(array, texts, room);
+            let view = view_of(array, texts, room)?;
             match input.number {
                 Some(number) => frame.set_number(number, &view),
                 None if input.is_output => frame.write_nd(&input.slot, &view)?,

@@ -137,8 +137,8 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let tier = field_tier(args.tier).map_err(one)?;
     let failed = |errors: &[FieldError]| errors.iter().map(field_report).collect::<Vec<Report>>();
     data.complete(&program).map_err(|problem| (failed(&[problem.into()]), None))?;
-    let mut plan = match FieldPlan::new(&program, &data) {
-        Ok(plan) => plan.within(args.budget.shared()).threads(args.threads.into()),
+    let mut plan = match FieldPlan::new_within(&program, &data, Some(args.budget.shared())) {
+        Ok(plan) => plan.threads(args.threads.into()),
         Err(errors) => return Err((failed(&errors), source)),
     };
     plan = match plan.on(tier) {

@@ -50,8 +50,8 @@ fn run_case(
     let (program, mut data) = read_field_case(case)?;
     check_program(&program).map_err(|mut errors| errors.remove(0))?;
     data.complete(&program)?;
-    let plan = FieldPlan::new(&program, &data).map_err(|mut errors| errors.remove(0))?;
-    plan.within(budget.clone()).threads(threads).on(tier.clone())?.run(&mut data)?;
+    let plan = FieldPlan::new_within(&program, &data, Some(budget.clone()));
+    plan.map_err(|mut errors| errors.remove(0))?.threads(threads).on(tier.clone())?.run(&mut data)?;
     let mut outputs = Map::new();
     for field in program.fields.iter().filter(|field| field.role == FieldRole::Output) {
         let cells = write_cells(&data.fields[&*field.name]);

@@ -41,9 +41,15 @@ pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldDat
     let all = members(path).map_err(Report::from)?;
     let named = by_name(&all);
     for field in &program.fields {
-        let Some(member) = named.get(&*field.name) else { continue };
+        let origin = named.get(&*format!("{}.origin", field.name));
+        let Some(member) = named.get(&*field.name) else {
+            match origin {
+                Some(_) => return Err(wrong(format!("there is `{0}.origin`, and no `{0}`", field.name))),
+                None => continue,
+            }
+        };
         let array = read_array(path, member)?;
-        let origin = match named.get(&*format!("{}.origin", field.name)) {
+        let origin = match origin {
             Some(member) => integers(&member.name, read_array(path, member)?.cells)?,
             None => field.origin.clone().unwrap_or_else(|| vec![0; array.shape.len()]),
         };

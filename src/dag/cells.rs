@@ -10,8 +10,9 @@
 
 use crate::dag::array::{Array, DType, Element, Elements, TextArray};
 use crate::dag::value_type::ValueType;
+use cembra_vm::value::broadcast::check_count;
 use cembra_vm::value::nd_view::NdCell;
-use cembra_vm::value::{NdRows, NdView, QType, Value};
+use cembra_vm::value::{Fault, NdRows, NdView, QType, Value};
 use half::f16;
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -74,12 +75,16 @@ pub struct Room {
 
 /// The elements of an array as the machine holds them: where they lie, or in the room. Its [`ValueType`] is one of the
 /// machine.
-pub fn view_of<'a>(array: &'a Array, texts: &mut Texts, room: &'a mut Room) -> NdView<'a> {
+///
+/// # Errors
+/// It has more elements than arrays of the machine may have, sizes of 0 counted as 1.
+pub fn view_of<'a>(array: &'a Array, texts: &mut Texts, room: &'a mut Room) -> Result<NdView<'a>, Fault> {
     fn view<'a, T: NdCell>(cells: &'a [T], shape: &[usize]) -> NdView<'a> {
         NdView::from_slice(cells, shape).expect("an array has as many elements as its shape says")
     }
     let shape = array.shape();
-    match array {
+    check_count(shape)?;
+    Ok(match array {
         Array::Bool(elements) => view(row_major(elements, &mut room.bools), shape),
         Array::Int8(elements) => view(refill(&mut room.int32, elements.iter().map(|v| i32::from(*v))), shape),
         Array::Int32(elements) => view(row_major(elements, &mut room.int32), shape),
@@ -90,7 +95,7 @@ pub fn view_of<'a>(array: &'a Array, texts: &mut Texts, room: &'a mut Room) -> N
         Array::Float32(elements) => view(row_major(elements, &mut room.float32), shape),
         Array::Float64(elements) => view(row_major(elements, &mut room.float64), shape),
         Array::Text(texts_of) => view(texts.codes_of(texts_of, room), shape),
-    }
+    })
 }
 
 fn row_major<'a, T: Element>(elements: &'a Elements<T>, room: &'a mut Vec<T>) -> &'a [T] {
@@ -110,7 +115,7 @@ fn refill<T>(room: &mut Vec<T>, cells: impl Iterator<Item = T>) -> &[T] {
 pub fn literal(array: &Array, texts: &mut Texts) -> Option<Value> {
     let qtype = ValueType::of(array).qtype()?;
     let mut room = Room::default();
-    let view = view_of(array, texts, &mut room);
+    let view = view_of(array, texts, &mut room).ok()?;
     match qtype {
         QType::NdArray(qtype) => Some(Value::NdArray(Arc::new(NdRows::from_view(qtype, &view).ok()?))),
         _ => view.scalars().next().map(Value::Scalar),

@@ -206,7 +206,11 @@ impl FieldBuffer {
         }
         // Points stay within 32 bits, so that sums of offsets stay within 64.
         let reach = i64::from(i32::MAX);
-        if origin.iter().zip(shape).any(|(first, size)| first.unsigned_abs() > reach as u64 || *size as i64 > reach) {
+        if origin
+            .iter()
+            .zip(shape)
+            .any(|(first, size)| first.unsigned_abs() > reach as u64 || *size as i64 > reach)
+        {
             return wrong(format!("origin {origin:?} and shape {shape:?} reach beyond 32 bits"));
         }
         let (mut lowest, mut highest) = (start as i128, start as i128);

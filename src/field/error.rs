@@ -4,7 +4,8 @@
 //! from a text have the place as well.
 
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::{Category, ScalarType};
+use cembra_vm::value::budget::Exhausted;
+use cembra_vm::value::{Category, Fault, ScalarType};
 use std::fmt;
 use thiserror::Error;
 
@@ -53,6 +54,24 @@ impl fmt::Display for FieldError {
 }
 
 impl std::error::Error for FieldError {}
+
+impl From<Fault> for FieldProblem {
+    fn from(fault: Fault) -> FieldProblem {
+        FieldProblem::Run { category: fault.category(), what: fault.to_string() }
+    }
+}
+
+impl From<Exhausted> for FieldProblem {
+    fn from(stop: Exhausted) -> FieldProblem {
+        Fault::from(stop).into()
+    }
+}
+
+impl From<Fault> for FieldError {
+    fn from(fault: Fault) -> FieldError {
+        FieldProblem::from(fault).into()
+    }
+}
 
 impl From<FieldProblem> for FieldError {
     fn from(problem: FieldProblem) -> FieldError {

@@ -19,6 +19,7 @@ use crate::field::temporaries::worth_keeping;
 use crate::field::to_expr::{BoxLowering, MOST_LOWERED, Stop};
 use crate::field::types::FieldTypes;
 use cembra_vm::value::ScalarValue;
+use cembra_vm::value::budget::Account;
 
 /// Boxes that a statement may be cut into.
 const MOST_BOXES: usize = 1024;
@@ -54,26 +55,40 @@ pub struct LoweredStatement {
 /// Lowers the statements of a program, which was checked.
 ///
 /// # Errors
-/// The first statement that reads or writes points which are not there, or exceeds a limit.
+/// The first statement that reads or writes points which are not there, or exceeds a limit; or the account stops it.
 pub fn lower_program(
     program: &FieldProgram,
     types: &FieldTypes,
     geometry: &FieldGeometry,
+    account: &dyn Account,
 ) -> Result<Vec<LoweredStatement>, FieldError> {
+    let known = Known { program, types, geometry, account };
     let lower = |(number, statement): (usize, &FieldStatement)| {
-        lower_statement(program, types, geometry, number).map_err(|problem| {
+        lower_statement(known, number).map_err(|problem| {
             FieldError::at(problem, statement.span).in_statement(number + 1, program.target_name(statement))
         })
     };
     program.statements.iter().enumerate().map(lower).collect()
 }
 
-fn lower_statement(
-    program: &FieldProgram,
-    types: &FieldTypes,
-    geometry: &FieldGeometry,
-    number: usize,
-) -> Result<LoweredStatement, FieldProblem> {
+/// What is known while statements are lowered, and the account that is asked.
+#[derive(Clone, Copy)]
+struct Known<'p> {
+    program: &'p FieldProgram,
+    types: &'p FieldTypes,
+    geometry: &'p FieldGeometry,
+    account: &'p dyn Account,
+}
+
+impl<'p> Known<'p> {
+    fn lowering(self, ranges: &[PointRange], scan: Option<usize>, most: usize) -> BoxLowering<'p> {
+        let Known { program, types, geometry, account } = self;
+        BoxLowering::new(program, types, geometry, ranges.to_vec(), scan, (most, account))
+    }
+}
+
+fn lower_statement(known: Known<'_>, number: usize) -> Result<LoweredStatement, FieldProblem> {
+    let Known { program, geometry, .. } = known;
     let statement = &program.statements[number];
     let domain = |target| geometry.domain(program, target);
     let domains = statement.targets.iter().map(domain).collect::<Result<Vec<_>, _>>()?;
@@ -85,7 +100,7 @@ fn lower_statement(
     match &statement.value {
         FieldValue::Pointwise(roots) => {
             for group in groups {
-                lower_group(program, types, geometry, roots, group, &mut lowered.stages)?;
+                lower_group(known, roots, group, &mut lowered.stages)?;
             }
         }
         FieldValue::Scan(scan) => {
@@ -94,7 +109,7 @@ fn lower_statement(
                 return Err(FieldProblem::Scan { what });
             }
             if let Some(group) = groups.into_iter().next() {
-                lower_scan(program, types, geometry, scan, group, &mut lowered)?;
+                lower_scan(known, scan, group, &mut lowered)?;
             }
         }
     }
@@ -179,9 +194,7 @@ fn coordinates(
 
 /// Lowers a group; where a condition changes inside, the box is cut.
 fn lower_group(
-    program: &FieldProgram,
-    types: &FieldTypes,
-    geometry: &FieldGeometry,
+    known: Known<'_>,
     roots: &[FieldNodeId],
     group: Group,
     stages: &mut Vec<FieldStage>,
@@ -191,8 +204,8 @@ fn lower_group(
     let (mut boxes, mut spent) = (0, 0);
     while let Some(ranges) = work.pop() {
         let most = MOST_LOWERED.saturating_sub(spent);
-        let mut lowering = BoxLowering::new(program, types, geometry, ranges.clone(), None, most);
-        let outputs = lower_targets(program, roots, &axes, &targets, &mut lowering);
+        let mut lowering = known.lowering(&ranges, None, most);
+        let outputs = lower_targets(known.program, roots, &axes, &targets, &mut lowering);
         spent += lowering.count();
         match outputs {
             Ok(outputs) => {
@@ -200,8 +213,7 @@ fn lower_group(
                 stages.push(match kept.is_empty() {
                     true => stage(lowering, &ranges, outputs),
                     false => {
-                        let boxed =
-                            StageBox { program, types, geometry, roots, axes: &axes, ranges: &ranges };
+                        let boxed = StageBox { known, roots, axes: &axes, ranges: &ranges };
                         boxed.with_temporaries(&kept, &targets, most)?
                     }
                 });
@@ -251,9 +263,7 @@ fn stage(lowering: BoxLowering<'_>, ranges: &[PointRange], outputs: Vec<StageOut
 
 /// A box that is lowered with temporaries.
 struct StageBox<'p> {
-    program: &'p FieldProgram,
-    types: &'p FieldTypes,
-    geometry: &'p FieldGeometry,
+    known: Known<'p>,
     roots: &'p [FieldNodeId],
     axes: &'p [DimensionId],
     ranges: &'p [PointRange],
@@ -267,7 +277,8 @@ impl StageBox<'_> {
         targets: &[(usize, Option<(DimensionId, i64)>)],
         most: usize,
     ) -> Result<FieldStage, FieldProblem> {
-        let StageBox { program, types, axes, ranges, .. } = *self;
+        let StageBox { known, axes, ranges, .. } = *self;
+        let Known { program, types, .. } = known;
         let problem = |stop| match stop {
             Stop::Problem(problem) => problem,
             Stop::Split { .. } => unreachable!("the box was lowered before"),
@@ -278,7 +289,7 @@ impl StageBox<'_> {
             let reach = |number: usize| KeptReach { number, offsets: unread.clone() };
             kept[..below].iter().enumerate().map(|(number, id)| (*id, reach(number))).collect()
         };
-        let mut lowering = self.lowering(ranges.to_vec(), most);
+        let mut lowering = known.lowering(ranges, None, most);
         lowering.kept = keep(kept.len());
         let outputs = lower_targets(program, self.roots, axes, targets, &mut lowering).map_err(problem)?;
         widen(&mut reaches, &lowering, &unread);
@@ -290,7 +301,7 @@ impl StageBox<'_> {
                 None => *range,
             };
             let own: Vec<PointRange> = ranges.iter().zip(&reach).map(of_axis).collect();
-            let mut lowering = self.lowering(own.clone(), most);
+            let mut lowering = known.lowering(&own, None, most);
             lowering.kept = keep(number);
             let result = lowering.lower(*id, coordinates(program, axes, None)).map_err(problem)?;
             widen(&mut reaches, &lowering, &reach);
@@ -300,10 +311,6 @@ impl StageBox<'_> {
         }
         main.temporaries.reverse();
         Ok(main)
-    }
-
-    fn lowering(&self, ranges: Vec<PointRange>, most: usize) -> BoxLowering<'_> {
-        BoxLowering::new(self.program, self.types, self.geometry, ranges, None, most)
     }
 }
 
@@ -320,9 +327,7 @@ fn widen(reaches: &mut [Vec<Option<(i64, i64)>>], lowering: &BoxLowering<'_>, ow
 }
 
 fn lower_scan(
-    program: &FieldProgram,
-    types: &FieldTypes,
-    geometry: &FieldGeometry,
+    known: Known<'_>,
     scan: &FieldScan,
     group: Group,
     lowered: &mut LoweredStatement,
@@ -330,8 +335,8 @@ fn lower_scan(
     let Group { axes, ranges, targets } = group;
     let axis = axes.iter().position(|dim| *dim == scan.axis).expect("the program was checked");
     let levels = ranges[axis];
-    let mut lowering = BoxLowering::new(program, types, geometry, ranges.clone(), Some(axis), MOST_LOWERED);
-    match lower_targets(program, &scan.body, &axes, &targets, &mut lowering) {
+    let mut lowering = known.lowering(&ranges, Some(axis), MOST_LOWERED);
+    match lower_targets(known.program, &scan.body, &axes, &targets, &mut lowering) {
         Ok(outputs) => lowered.stages.push(stage(lowering, &ranges, outputs)),
         Err(Stop::Problem(problem)) => return Err(problem),
         Err(Stop::Split { .. }) => unreachable!("a scan is not cut"),

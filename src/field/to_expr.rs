@@ -22,6 +22,7 @@ use crate::field::place::{Coordinate, KeptReach, PlaceId, Places, PointList};
 use crate::field::program::FieldProgram;
 use crate::field::stage::{StageInput, StageResult, StageSource};
 use crate::field::types::FieldTypes;
+use cembra_vm::value::budget::Account;
 use cembra_vm::value::{NdType, QType, ScalarType, ScalarValue, Value};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -100,17 +101,20 @@ pub(crate) struct BoxLowering<'p> {
     pub(super) kept: HashMap<FieldNodeId, KeptReach>,
     /// Operations that may be lowered.
     most: usize,
+    /// Asked before each operation; counts the points of lists, of which so many were charged.
+    account: &'p dyn Account,
+    charged: usize,
 }
 
 impl<'p> BoxLowering<'p> {
-    /// A box of points by axis, in a scan with its axis, and the operations that may be lowered.
+    /// A box of points by axis, in a scan with its axis, the operations that may be lowered, and the account that is asked.
     pub fn new(
         program: &'p FieldProgram,
         types: &'p FieldTypes,
         geometry: &'p FieldGeometry,
         ranges: Vec<PointRange>,
         scan: Option<usize>,
-        most: usize,
+        (most, account): (usize, &'p dyn Account),
     ) -> BoxLowering<'p> {
         BoxLowering {
             program,
@@ -126,6 +130,8 @@ impl<'p> BoxLowering<'p> {
             done: HashMap::new(),
             kept: HashMap::new(),
             most,
+            account,
+            charged: 0,
         }
     }
 
@@ -134,14 +140,15 @@ impl<'p> BoxLowering<'p> {
         self.done.len()
     }
 
-    fn check_kept(&self) -> Result<(), FieldProblem> {
-        match self.places.points_kept > MOST_POINTS {
-            true => {
-                let what = format!("tables are read at more than {MOST_POINTS} points by one statement");
-                Err(FieldProblem::Limit { limit: "field-points", what })
-            }
-            false => Ok(()),
+    fn check_kept(&mut self) -> Result<(), FieldProblem> {
+        let points = self.places.points_kept;
+        if points > MOST_POINTS {
+            let what = format!("tables are read at more than {MOST_POINTS} points by one statement");
+            return Err(FieldProblem::Limit { limit: "field-points", what });
         }
+        let bytes = (points - self.charged) * size_of::<i64>();
+        self.charged = points;
+        Ok(self.account.charge(bytes as u64)?)
     }
 
     /// Lowers an operation where the coordinates say.
@@ -150,6 +157,7 @@ impl<'p> BoxLowering<'p> {
         let root = self.key(root, place);
         let mut stack = vec![self.pending(root)?];
         while let Some(top) = stack.last_mut() {
+            self.account.ask().map_err(FieldProblem::from)?;
             if let Some(operand) = top.operands.get(top.next).copied() {
                 top.next += 1;
                 if !self.done.contains_key(&operand) {
@@ -402,6 +410,10 @@ impl<'p> BoxLowering<'p> {
                         self.program.dim_name(dim)
                     );
                     return Err(FieldProblem::Scan { what }.into());
+                }
+                (None, _) if !range.is_empty() => {
+                    let part = if condition.holds(range.first) { a } else { b };
+                    return Ok((vec![self.key(part, place)], Combine::Same));
                 }
                 _ => {}
             }

@@ -2,7 +2,7 @@
 
 use crate::field::error::FieldProblem;
 use cembra_vm::machine::SharedBudget;
-use cembra_vm::value::{Category, Fault};
+use cembra_vm::value::Category;
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +19,7 @@ impl StageLimits<'_> {
     /// The budget is used up.
     pub fn charge(&self, rows: usize) -> Result<(), FieldProblem> {
         let Some(budget) = self.budget else { return Ok(()) };
-        budget
-            .share()
-            .metered(|meter| meter.rows(rows))
-            .map_err(|fault: Fault| FieldProblem::Run { category: fault.category(), what: fault.to_string() })
+        budget.share().metered(|meter| Ok(meter.rows(rows)?))
     }
 }
 

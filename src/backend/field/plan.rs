@@ -18,6 +18,7 @@ use crate::field::lower::{LoweredStatement, lower_program};
 use crate::field::program::FieldProgram;
 use crate::field::types::FieldTypes;
 use cembra_vm::machine::{BoundExpr, SharedBudget};
+use cembra_vm::operator::meter::Meter;
 use std::sync::Arc;
 
 /// A program that is compiled for data of certain sizes.
@@ -74,11 +75,24 @@ impl FieldPlan {
     /// Everything that is wrong with the program, or the first thing that is wrong with it on this data: cells that
     /// are needed and not there, entries of tables outside of their fields, data that is missing or of other sizes.
     pub fn new(program: &FieldProgram, data: &FieldData) -> Result<FieldPlan, Vec<FieldError>> {
+        FieldPlan::new_within(program, data, None)
+    }
+
+    /// The same within a budget, which all runs go on using up: a statement that the budget stops may have stored a part of its
+    /// values. Time and the bytes of lists of points are of the budget while the plan is made.
+    ///
+    /// # Errors
+    /// As [`FieldPlan::new`], or the budget is used up.
+    pub fn new_within(
+        program: &FieldProgram,
+        data: &FieldData,
+        budget: Option<Arc<SharedBudget>>,
+    ) -> Result<FieldPlan, Vec<FieldError>> {
         let types = check_program(program)?;
         let one = |error: FieldError| vec![error];
         let geometry = FieldGeometry::of(program, data).map_err(|problem| one(problem.into()))?;
         let fixed = fixed_scalars(program);
-        let statements = bind(program, &types, &geometry).map_err(one)?;
+        let statements = bind(program, &types, &geometry, budget.as_deref()).map_err(one)?;
         Ok(FieldPlan {
             program: program.clone(),
             types,
@@ -86,7 +100,7 @@ impl FieldPlan {
             fixed,
             statements,
             compilations: 1,
-            budget: None,
+            budget,
             threads: 1,
             tier: FieldTier::Interpreter,
             interpreted: Vec::new(),
@@ -141,8 +155,7 @@ impl FieldPlan {
         Ok(())
     }
 
-    /// The plan with a budget that all runs use up together: a statement that the budget stops may have stored a part of its
-    /// values.
+    /// The plan with a budget that all runs use up together, as [`FieldPlan::new_within`] says.
     pub fn within(self, budget: Arc<SharedBudget>) -> FieldPlan {
         FieldPlan { budget: Some(budget), ..self }
     }
@@ -193,7 +206,7 @@ impl FieldPlan {
         }
         let geometry = FieldGeometry::of(&self.program, data)?;
         if !self.geometry.fits(&geometry, &self.fixed) {
-            self.statements = bind(&self.program, &self.types, &geometry)?;
+            self.statements = bind(&self.program, &self.types, &geometry, self.budget.as_deref())?;
             self.compilations += 1;
             self.enter_tier()?;
         }
@@ -206,8 +219,12 @@ fn bind(
     program: &FieldProgram,
     types: &FieldTypes,
     geometry: &FieldGeometry,
+    budget: Option<&SharedBudget>,
 ) -> Result<Vec<BoundStatement>, FieldError> {
-    let lowered = lower_program(program, types, geometry)?;
+    let lowered = match budget {
+        Some(budget) => budget.share().metered(|meter| lower_program(program, types, geometry, meter)),
+        None => lower_program(program, types, geometry, &Meter::of_default()),
+    }?;
     let bind_one = |lowered: LoweredStatement| {
         let number = lowered.number;
         BoundStatement::new(program, lowered).map_err(|problem| {

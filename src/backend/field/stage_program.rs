@@ -38,6 +38,10 @@ use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBu
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
 
+/// Reads of a stage that is built: the time of a C compiler grows with the square of their number, 10 seconds for 64.
+#[cfg(feature = "native")]
+const MOST_NATIVE_READS: usize = 32;
+
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
 /// The name of a side output; names are sorted as numbers are.
@@ -130,6 +134,12 @@ impl StageProgram {
             #[cfg(feature = "native")]
             FieldTier::Native(cache) => {
                 let StageProgram { bound, lent, outputs, .. } = self;
+                if lent.len() > MOST_NATIVE_READS {
+                    return Err(format!(
+                        "it has {} reads, of which a C compiler would make a library for seconds; at most {MOST_NATIVE_READS} are built",
+                        lent.len()
+                    ));
+                }
                 let argument = |name: &str| {
                     let number = stage.inputs.iter().position(|input| &*input.name == name)?;
                     match stage.inputs[number].source {

@@ -247,3 +247,46 @@ fn a_budget_is_used_up_by_all_runs() {
         run(Budget { cancel: Some(cancel), ..Budget::default() }, &mut data).expect("an error");
     assert!(step == 0 && message.contains("cancelled"), "step {step}: {message}");
 }
+
+/// Points of tables count while the plan is made, and a token ends it.
+#[test]
+fn a_budget_is_used_up_by_planning() {
+    let program = parse(
+        "horizontal Edge, Cell\ntable C2E: Cell -> Edge width 4\ninput e[Edge]\noutput v[Cell]\nv = neighbor_sum(e[C2E], C2E)\n",
+    );
+    let mut data = FieldData::default();
+    let cells = 1000;
+    let e = FieldBuffer::row_major(FieldCells::Float64(numbers(cells)), &[0], &[cells]).expect("cells");
+    data.fields.insert("e".to_owned(), e);
+    let v = FieldBuffer::row_major(FieldCells::Float64(numbers(cells)), &[0], &[cells]).expect("cells");
+    data.fields.insert("v".to_owned(), v);
+    let entries = (0..4 * cells as i64).map(|entry| entry / 4).collect();
+    data.tables.insert("C2E".to_owned(), TableEntries::new(entries, 4).expect("rows"));
+    let plan = |budget: Budget| {
+        let plan = FieldPlan::new_within(&program, &data, Some(Arc::new(SharedBudget::new(budget))));
+        plan.err().map(|errors| errors[0].to_string())
+    };
+    assert_eq!(plan(Budget::default()), None);
+    let few = plan(Budget { bytes_alive: 10_000, ..Budget::default() }).expect("an error");
+    assert!(few.contains("bytes"), "{few}");
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let ended = plan(Budget { cancel: Some(cancel), ..Budget::default() }).expect("an error");
+    assert!(ended.contains("cancelled"), "{ended}");
+}
+
+/// Each part is lowered by a look at its first point.
+#[test]
+fn many_conditions_cut_a_domain() {
+    let nested: String = (0..200)
+        .map(|at| format!("a{} = concat_where(I < {}, a{at}, a{at} + 1.0)\n", at + 1, 4 * at))
+        .collect();
+    let program = parse(&format!("horizontal I\ninput u[I]\noutput v[I]\na0 = u\n{nested}v = a200\n"));
+    let mut data = FieldData::default();
+    let u = FieldBuffer::row_major(FieldCells::Float64(vec![0.0; 800]), &[0], &[800]).expect("cells");
+    data.fields.insert("u".to_owned(), u);
+    data.complete(&program).expect("one dimension");
+    FieldPlan::new(&program, &data).expect("a plan").run(&mut data).expect("values");
+    let expected = (0..800).map(|point| f64::from(point / 4 + 1)).collect();
+    assert_eq!(data.fields["v"].cells(), &FieldCells::Float64(expected));
+}

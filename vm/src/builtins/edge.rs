@@ -6,6 +6,7 @@ use crate::builtins::strings::units::check_length;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
+use crate::value::broadcast::check_count;
 use crate::value::budget::Account;
 use crate::value::edge::{NOT_FROM_0, UNSORTED};
 use crate::value::qtype::{FLOAT64, INT64, TEXT};
@@ -146,6 +147,7 @@ fn split_points(
             points.push(point);
         }
     }
+    check_count(&[points.last().copied().unwrap_or(0)])?;
     let points = points.into_alive();
     let bytes = (points.capacity() * size_of::<usize>()) as u64;
     counted(call.meter(), bytes, Edge::from_points_within(points, call.meter()))
@@ -216,6 +218,7 @@ fn from_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
     Some(make_edge(family, args, class, |call| {
         let size = call.plain::<i64>(1);
         let parents = usize::try_from(size).map_err(|_| refuse(format!("parent_size {size} is below 0")))?;
+        check_count(&[parents])?;
         let (rows, meter) = (call.array(0), call.meter());
         let mapping = fill_rows(meter, |mapping| Ok(mapping.copy_within(rows, meter)?))?;
         mapped(meter, mapping, parents)

@@ -99,10 +99,10 @@ pub(crate) fn shapes_differ<'a>(shapes: impl Iterator<Item = &'a [usize]>, axis:
 /// The number of elements of a result.
 ///
 /// # Errors
-/// There are too many.
+/// There are too many; sizes of 0 count as 1.
 pub fn check_count(shape: &[usize]) -> Result<usize, Fault> {
     element_count(shape).ok_or_else(|| {
-        let actual = shape.iter().fold(1u64, |n, size| n.saturating_mul(*size as u64));
+        let actual = shape.iter().fold(1u64, |n, size| n.saturating_mul((*size).max(1) as u64));
         Fault::Limit { limit: "array-rows", actual, maximum: MAX_ROWS as u64 }
     })
 }
