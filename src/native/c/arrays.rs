@@ -13,6 +13,7 @@
 use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
+use crate::native::operation::Operation;
 use crate::native::stage::ArrayLayout;
 use cembra_vm::builtins::core::WHERE;
 use cembra_vm::library::BoundaryArray;
@@ -58,13 +59,8 @@ impl Writer<'_> {
     }
 
     /// Statements of an operator that makes an array or lets one grow; `None` if it does neither.
-    pub(super) fn array_operator(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
+    pub(super) fn array_operator(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
         let array = self.locals.array(result)?;
         let (element, rank) = (element_name(array.element()), array.rank());
         let message = format!(

@@ -56,6 +56,7 @@ use crate::native::c::region_text::REGIONS;
 use crate::native::c::special::{ANGLES, Special, special};
 use crate::native::c::tables::{TABLES, table_functions};
 use crate::native::error::NotTranslated;
+use crate::native::operation::operators;
 use crate::native::stage::{C, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use cembra_vm::library::BoundaryArray;
@@ -159,8 +160,7 @@ fn has_rows(program: &Program) -> bool {
 
 /// True if a program has operators on whole arrays.
 fn walks(program: &Program) -> bool {
-    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
-    overloads.any(|overload| {
+    operators(program).any(|overload| {
         let takes_arrays = overload.args().iter().any(|qtype| BoundaryArray::of(qtype).is_some());
         takes_arrays && !overload.reads_lent() && !overload.updates()
     })
@@ -169,7 +169,7 @@ fn walks(program: &Program) -> bool {
 /// The special functions that a program calls.
 fn special_functions(program: &Program) -> String {
     let mut found: BTreeMap<String, Special> = BTreeMap::new();
-    for overload in program.routines().iter().flat_map(|routine| routine.body.operators()) {
+    for overload in operators(program) {
         if let Some(special) = special(overload) {
             found.entry(special.name()).or_insert(special);
         }

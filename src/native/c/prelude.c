@@ -6,6 +6,8 @@
 #endif
 
 #define CEMBRA_RARE(condition) __builtin_expect(!!(condition), 0)
+/* True of what indices may be made of without overflow: at least -2^40 and below 2^40. */
+#define CEMBRA_IS_NEAR(x) ((uint64_t)(x) + (UINT64_C(1) << 40) < UINT64_C(1) << 41)
 
 typedef struct {
     cembra_error *error;

@@ -17,6 +17,7 @@ mod syntax;
 
 use crate::native::c::special::{Special, special};
 use crate::native::error::NotTranslated;
+use crate::native::operation::operators;
 use crate::native::rust::syntax::special_function;
 use crate::native::stage::{ProgramCall, ProgramSource, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
@@ -93,7 +94,7 @@ impl Step<ProgramCall> for TranslateToRust {
         }
         text += PRELUDE;
         let mut found: BTreeMap<String, Special> = BTreeMap::new();
-        for overload in program.routines().iter().flat_map(|routine| routine.body.operators()) {
+        for overload in operators(program) {
             if let Some(special) = special(overload) {
                 found.entry(special.name()).or_insert(special);
             }
