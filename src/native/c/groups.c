@@ -44,10 +44,10 @@ __attribute__((unused)) static int32_t edge_of_points(const cembra_array *array,
     for (int64_t row = 0; row < count && !is_wrong; row++) {
         int64_t x = is_present(array, row) ? number_at(array, row) : -1;
         if (are_sizes) {
-            is_wrong = x < 0 || x > (int64_t)CEMBRA_ROWS - last;
+            is_wrong = x < 0 || x > (int64_t)CEMBRA_ELEMENTS - last;
             last += is_wrong ? 0 : x;
         } else {
-            is_wrong = (row == 0 && x != 0) || x < last || x > (int64_t)CEMBRA_ROWS;
+            is_wrong = (row == 0 && x != 0) || x < last || x > (int64_t)CEMBRA_ELEMENTS;
             last = x;
         }
         made.starts[row + first] = last;
@@ -57,7 +57,7 @@ __attribute__((unused)) static int32_t edge_of_points(const cembra_array *array,
 }
 __attribute__((unused)) static int32_t edge_of_mapping(const cembra_array *array, int64_t parents, cembra_grouping *to)
 {
-    if (parents < 0 || parents > (int64_t)CEMBRA_ROWS) return CEMBRA_INDEX_OUT_OF_RANGE;
+    if (parents < 0 || parents > (int64_t)CEMBRA_ELEMENTS) return CEMBRA_INDEX_OUT_OF_RANGE;
     int64_t count = array->shape[0];
     cembra_grouping made = { count, parents, numbers_of((uint64_t)count), NULL, NULL };
     if (made.mapping == NULL) return CEMBRA_LIMIT;
@@ -145,7 +145,7 @@ __attribute__((unused)) static int what_is_wrong(const cembra_edge *edge, int is
     if (is_to_scalar != (edge->kind == CEMBRA_ONE_GROUP)) return 1;
     if (edge->kind != CEMBRA_ONE_GROUP && edge->kind != CEMBRA_MAPPING && edge->kind != CEMBRA_SPLIT_POINTS) return 1;
     int64_t points = edge->kind == CEMBRA_SPLIT_POINTS;
-    if (count < points || count > (int64_t)CEMBRA_ROWS + points || edge->parents < 0 || edge->parents > (int64_t)CEMBRA_ROWS) return 2;
+    if (count < points || count > (int64_t)CEMBRA_ELEMENTS + points || edge->parents < 0 || edge->parents > (int64_t)CEMBRA_ELEMENTS) return 2;
     if (edge->kind == CEMBRA_ONE_GROUP) return edge->parents == 1 ? 0 : 2;
     if (count > 0 && numbers->data == NULL) return 3;
     if (numbers->validity != NULL && numbers->offset < 0) return 3;
@@ -154,7 +154,7 @@ __attribute__((unused)) static int what_is_wrong(const cembra_edge *edge, int is
         int is = is_present(numbers, row);
         int64_t x = is ? number_at(numbers, row) : -1;
         if (points) {
-            if (x < last || (row == 0 && x != 0) || x > (int64_t)CEMBRA_ROWS) return 4;
+            if (x < last || (row == 0 && x != 0) || x > (int64_t)CEMBRA_ELEMENTS) return 4;
             last = x;
         } else if (is && (x < 0 || x >= edge->parents)) {
             return 5;

@@ -43,9 +43,6 @@ pub(super) fn function(
     line: LineOf<'_>,
     is_explained: bool,
 ) -> Result<String, NotTranslated> {
-    if program.routines()[number].parallel.is_some() {
-        return Err(NotTranslated::Parallel { language: C::NAME, routine: number });
-    }
     let mut writer = writer(number, program, layout, line);
     writer.is_explained = is_explained;
     writer.function()
@@ -415,7 +412,11 @@ impl Writer<'_> {
                 Ok(format!("{{ {kept} {} }}", self.leave(ip)))
             }
             Instruction::Call { routine, operands, results } => {
-                Ok(self.call(ip, routine as usize, body.list(operands), body.list(results)))
+                let (number, operands, results) = (routine as usize, body.list(operands), body.list(results));
+                Ok(match &self.program.routines()[number].parallel {
+                    Some(parallel) => self.call_in_pieces(ip, (number, parallel), operands, results[0]),
+                    None => self.call(ip, number, operands, results),
+                })
             }
             Instruction::Operator { operator, operands, result } => {
                 let overload = &body.operators()[operator as usize];

@@ -55,10 +55,11 @@ pub(in crate::native) fn special(overload: &Overload) -> Option<Special> {
 }
 
 impl Special {
-    /// A function of FLOAT64 that refuses nothing.
-    pub(super) fn of_double(kind: FunctionKind) -> Special {
+    /// A function of floats that refuses nothing.
+    pub(super) fn total(kind: FunctionKind, of: CType) -> Special {
         let function = SpecialFunction { kind, refusals: Refusals::Nothing };
-        Special { function, lane: Lane::F64, is_optional: false }
+        let lane = if of == CType::F32 { Lane::F32 } else { Lane::F64 };
+        Special { function, lane, is_optional: false }
     }
 
     /// The name of the function in C.
