@@ -71,51 +71,51 @@ pub(in crate::native) fn composed(program: &Program, text: impl Fn(Composed, boo
     found.into_iter().map(|(composed, is_single)| text(composed, is_single)).collect()
 }
 
+/// The names of the parameters of a composed function.
+fn parameters(composed: Composed) -> &'static [&'static str] {
+    match composed {
+        Composed::Sigmoid => &["x", "half", "slope"],
+        _ => &["x"],
+    }
+}
+
 /// A composed function in C.
 pub(super) fn in_c(composed: Composed, is_single: bool) -> String {
     let (real, code, end, f) =
         if is_single { ("float", "f32", "_f32", "f") } else { ("double", "f64", "", "") };
-    let (name, parameters, value) = match composed {
-        Composed::Sigmoid => (
-            "sigmoid",
-            format!("{real} x, {real} half, {real} slope"),
-            format!("special_sigmoid{end}(-(slope * (half - x)))"),
-        ),
-        Composed::LogSigmoid => (
-            "log_sigmoid",
-            format!("{real} x"),
-            format!(
-                "x >= 0 ? -special_log1p{end}(special_exp{end}(-x)) : x - special_log1p{end}(special_exp{end}(x))"
-            ),
-        ),
-        Composed::Logit => ("logit", format!("{real} x"), format!("special_ln{end}(x / (1 - x))")),
-        Composed::Symlog1p => {
-            ("symlog1p", format!("{real} x"), format!("copysign{f}(special_log1p{end}(fabs{f}(x)), x)"))
+    let (name, value) = match composed {
+        Composed::Sigmoid => ("sigmoid", format!("special_sigmoid{end}(-(slope * (half - x)))")),
+        Composed::LogSigmoid => {
+            let (above, below) = softplus(end);
+            ("log_sigmoid", format!("x >= 0 ? {above} : {below}"))
         }
+        Composed::Logit => ("logit", format!("special_ln{end}(x / (1 - x))")),
+        Composed::Symlog1p => ("symlog1p", format!("copysign{f}(special_log1p{end}(fabs{f}(x)), x)")),
     };
-    format!("\nstatic inline {real} {name}_{code}({parameters}) {{ return {value}; }}\n")
+    let parameters: Vec<String> = parameters(composed).iter().map(|name| format!("{real} {name}")).collect();
+    format!("\nstatic inline {real} {name}_{code}({}) {{ return {value}; }}\n", parameters.join(", "))
 }
 
 /// The same in Rust.
 pub(in crate::native) fn in_rust(composed: Composed, is_single: bool) -> String {
     let (real, end) = if is_single { ("f32", "_f32") } else { ("f64", "") };
-    let (name, parameters, value) = match composed {
-        Composed::Sigmoid => (
-            "sigmoid",
-            format!("x: {real}, half: {real}, slope: {real}"),
-            format!("special_sigmoid{end}(-(slope * (half - x)))"),
-        ),
-        Composed::LogSigmoid => (
-            "log_sigmoid",
-            format!("x: {real}"),
-            format!(
-                "if x >= 0.0 {{ -special_log1p{end}(special_exp{end}(-x)) }} else {{ x - special_log1p{end}(special_exp{end}(x)) }}"
-            ),
-        ),
-        Composed::Logit => ("logit", format!("x: {real}"), format!("special_ln{end}(x / (1.0 - x))")),
-        Composed::Symlog1p => {
-            ("symlog1p", format!("x: {real}"), format!("special_log1p{end}(x.abs()).copysign(x)"))
+    let (name, value) = match composed {
+        Composed::Sigmoid => ("sigmoid", format!("special_sigmoid{end}(-(slope * (half - x)))")),
+        Composed::LogSigmoid => {
+            let (above, below) = softplus(end);
+            ("log_sigmoid", format!("if x >= 0.0 {{ {above} }} else {{ {below} }}"))
         }
+        Composed::Logit => ("logit", format!("special_ln{end}(x / (1.0 - x))")),
+        Composed::Symlog1p => ("symlog1p", format!("special_log1p{end}(x.abs()).copysign(x)")),
     };
-    format!("\n#[inline]\nfn {name}_{real}({parameters}) -> {real} {{ {value} }}\n")
+    let parameters: Vec<String> = parameters(composed).iter().map(|name| format!("{name}: {real}")).collect();
+    format!("\n#[inline]\nfn {name}_{real}({}) -> {real} {{ {value} }}\n", parameters.join(", "))
+}
+
+/// The logarithm of the logistic curve from 0 on, and below.
+fn softplus(end: &str) -> (String, String) {
+    (
+        format!("-special_log1p{end}(special_exp{end}(-x))"),
+        format!("x - special_log1p{end}(special_exp{end}(x))"),
+    )
 }
