@@ -38,6 +38,7 @@ pub mod call;
 pub mod compiler;
 pub mod error;
 pub mod folder;
+mod operation;
 pub mod rust;
 pub mod stage;
 mod syntax;

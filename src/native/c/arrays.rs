@@ -13,7 +13,9 @@
 use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
+use crate::native::operation::Operation;
 use crate::native::stage::ArrayLayout;
+use cembra_vm::builtins::bools::LOGICAL_IF;
 use cembra_vm::builtins::core::WHERE;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
@@ -58,13 +60,8 @@ impl Writer<'_> {
     }
 
     /// Statements of an operator that makes an array or lets one grow; `None` if it does neither.
-    pub(super) fn array_operator(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
+    pub(super) fn array_operator(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
         let array = self.locals.array(result)?;
         let (element, rank) = (element_name(array.element()), array.rank());
         let message = format!(
@@ -84,16 +81,24 @@ impl Writer<'_> {
                 let from = self.descriptor(operands[0]);
                 Some(format!("{{ cembra_array f = {from}, t; {made} {taken} }}"))
             }
-            WHERE => {
+            name @ (WHERE | LOGICAL_IF) => {
                 let made = refused(&match array.has_rows() {
                     true => format!("copied_rows(chosen, {}, &t)", array.size()),
                     false => format!("copied_array(chosen, {rank}, sizeof({element}), &t)"),
                 });
-                let mask = self.locals.presence(operands[0])?;
-                let (yes, no) = (self.descriptor(operands[1]), self.descriptor(operands[2]));
-                Some(format!(
-                    "{{ cembra_array f = {yes}, g = {no}, t, *chosen = {mask} ? &f : &g; {made} {taken} }}"
-                ))
+                let (presence, arrays) = (self.locals.presence(operands[0]), &operands[1..]);
+                let chosen = match (name, presence) {
+                    (WHERE, mask) => format!("{} ? &f1 : &f2", mask?),
+                    (_, None) => format!("{} ? &f1 : &f2", self.locals.only(operands[0])),
+                    (_, Some(presence)) => {
+                        format!("{presence} ? {} ? &f1 : &f2 : &f3", self.locals.only(operands[0]))
+                    }
+                };
+                let of_each = arrays.iter().zip(1..);
+                let all: String = of_each
+                    .map(|(array, number)| format!("cembra_array f{number} = {}; ", self.descriptor(*array)))
+                    .collect();
+                Some(format!("{{ {all}cembra_array t, *chosen = {chosen}; {made} {taken} }}"))
             }
             "nd._transpose" | "nd._expand_dims" | "nd._squeeze" => {
                 let axes = self.axes_of(overload, operands[0], rank)?;

@@ -81,7 +81,7 @@ __attribute__((unused)) static int32_t inverse_of(const cembra_array *x, cembra_
 /* So many rows, whose cells are numbers from 0 on, or one value. */
 __attribute__((unused)) static int32_t rows_of_shape(int64_t count, int64_t size, const void *value, int are_there, cembra_array *to)
 {
-    if ((uint64_t)count > CEMBRA_ROWS) return CEMBRA_LIMIT;
+    if ((uint64_t)count > CEMBRA_ELEMENTS) return CEMBRA_LIMIT;
     int32_t status = rows_for(count, size, to);
     for (int64_t row = 0; row < count && size > 0 && status == 0; row++)
         memcpy((char *)to->data + row * size, value == NULL ? (const void *)&row : value, (uint64_t)size);
@@ -91,7 +91,7 @@ __attribute__((unused)) static int32_t rows_of_shape(int64_t count, int64_t size
 /* The rows themselves, if they are as many as a shape says. */
 __attribute__((unused)) static int32_t rows_in_shape(int64_t count, const cembra_array *x, int64_t size, cembra_array *to)
 {
-    if ((uint64_t)count > CEMBRA_ROWS) return CEMBRA_LIMIT;
+    if ((uint64_t)count > CEMBRA_ELEMENTS) return CEMBRA_LIMIT;
     return count == x->shape[0] ? copied_rows(x, size, to) : CEMBRA_SIZE_MISMATCH;
 }
 /* Elements of one axis without missing rows, and the opposite. */

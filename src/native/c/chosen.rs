@@ -9,6 +9,7 @@
 use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
+use crate::native::operation::{Operation, text_for};
 use cembra_vm::builtins::array::{
     AT, CONCAT, CONST, INVERSE_MAPPING, IOTA, OF_SHAPE, PRESENT_INDICES, PRESENT_VALUES, SEARCHSORTED,
     SELECT, SHAPE_OF, SHAPE_OF_SIZE, SLICE, TAKE, UNIQUE,
@@ -42,8 +43,7 @@ const NAMES: [&str; 14] = [
 
 /// The text of rows that are chosen, if a program needs it.
 pub(super) fn chosen_functions(program: &Program) -> &'static str {
-    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
-    if overloads.any(|overload| NAMES.contains(&&**overload.name())) { CHOSEN } else { "" }
+    text_for(program, CHOSEN, |overload| NAMES.contains(&&**overload.name()))
 }
 
 /// True for an operator that asks for equal rows, which are found as groups are.
@@ -53,14 +53,9 @@ pub(super) fn groups_rows(overload: &Overload) -> bool {
 
 impl Writer<'_> {
     /// Statements of an operator on rows or their shapes; `None` if it is none of them.
-    pub(super) fn chosen(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
-        let name = &**overload.name();
+    pub(super) fn chosen(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
+        let name = operation.name();
         if name == AT {
             return self.row_at(ip, operands, result);
         }

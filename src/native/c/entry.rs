@@ -390,12 +390,15 @@ fn checked_axes(number: usize, parameter: &Parameter, array: BoundaryArray) -> S
             let _ = write!(text, "if ({size} != 1) {} ", refuse(number, parameter, what));
         }
     }
-    let _ = write!(
-        text,
-        "int64_t count; if (count_of({}, a->shape, &count) != 0) {} ",
-        array.rank(),
-        refuse(number, parameter, "has too many elements")
-    );
+    // Along a single axis there may be more than an operator makes.
+    if array.rank() != 1 {
+        let _ = write!(
+            text,
+            "int64_t count; if (count_of({}, a->shape, &count) != 0) {} ",
+            array.rank(),
+            refuse(number, parameter, "has too many elements")
+        );
+    }
     let layout = refuse(number, parameter, "has elements that are not one after the other");
     text + &format!("if (!is && stride != 0) {layout} }}\n")
 }

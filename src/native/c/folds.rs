@@ -10,19 +10,13 @@ use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::reductions::Reduction;
 use crate::native::c::writer::Writer;
-use cembra_vm::operator::Overload;
-use cembra_vm::program::ValueId;
+use crate::native::operation::Operation;
 use std::fmt::Write;
 
 impl Writer<'_> {
     /// Statements of a reduction of an array that is there; `None` if the operator is none.
-    pub(super) fn reduced(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
+    pub(super) fn reduced(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
         let fold = Reduction::of(overload)?;
         let (array, rank) = (self.locals.owner(operands[0]), fold.operand.rank());
         let size = fold.operand.size();

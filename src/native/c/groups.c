@@ -40,24 +40,23 @@ __attribute__((unused)) static int32_t edge_of_points(const cembra_array *array,
     cembra_grouping made = { 0, count - !first, NULL, numbers_of((uint64_t)(count + first)), NULL };
     if (made.starts == NULL) return CEMBRA_LIMIT;
     if (first) made.starts[0] = 0;
-    int is_wrong = count + first == 0;
-    for (int64_t row = 0; row < count && !is_wrong; row++) {
+    int is_below = 0, is_wrong = count + first == 0;
+    for (int64_t row = 0; row < count && !is_below; row++) {
         int64_t x = is_present(array, row) ? number_at(array, row) : -1;
-        if (are_sizes) {
-            is_wrong = x < 0 || x > (int64_t)CEMBRA_ROWS - last;
-            last += is_wrong ? 0 : x;
-        } else {
-            is_wrong = (row == 0 && x != 0) || x < last || x > (int64_t)CEMBRA_ROWS;
-            last = x;
-        }
-        made.starts[row + first] = last;
+        is_below = x < 0;
+        is_wrong |= !are_sizes && (row == 0 ? x != 0 : x < last);
+        if (are_sizes) x = x > INT64_MAX - last ? INT64_MAX : last + x;
+        made.starts[row + first] = last = x;
     }
     made.children = last;
-    return give_grouping(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
+    int is_large = !is_below && last > (int64_t)CEMBRA_ELEMENTS;
+    int32_t status = is_large ? CEMBRA_LIMIT : is_below || is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0;
+    return give_grouping(status, &made, to);
 }
 __attribute__((unused)) static int32_t edge_of_mapping(const cembra_array *array, int64_t parents, cembra_grouping *to)
 {
-    if (parents < 0 || parents > (int64_t)CEMBRA_ROWS) return CEMBRA_INDEX_OUT_OF_RANGE;
+    if (parents < 0) return CEMBRA_INDEX_OUT_OF_RANGE;
+    if (parents > (int64_t)CEMBRA_ELEMENTS) return CEMBRA_LIMIT;
     int64_t count = array->shape[0];
     cembra_grouping made = { count, parents, numbers_of((uint64_t)count), NULL, NULL };
     if (made.mapping == NULL) return CEMBRA_LIMIT;
@@ -145,7 +144,7 @@ __attribute__((unused)) static int what_is_wrong(const cembra_edge *edge, int is
     if (is_to_scalar != (edge->kind == CEMBRA_ONE_GROUP)) return 1;
     if (edge->kind != CEMBRA_ONE_GROUP && edge->kind != CEMBRA_MAPPING && edge->kind != CEMBRA_SPLIT_POINTS) return 1;
     int64_t points = edge->kind == CEMBRA_SPLIT_POINTS;
-    if (count < points || count > (int64_t)CEMBRA_ROWS + points || edge->parents < 0 || edge->parents > (int64_t)CEMBRA_ROWS) return 2;
+    if (count < points || count > (int64_t)CEMBRA_ELEMENTS + points || edge->parents < 0 || edge->parents > (int64_t)CEMBRA_ELEMENTS) return 2;
     if (edge->kind == CEMBRA_ONE_GROUP) return edge->parents == 1 ? 0 : 2;
     if (count > 0 && numbers->data == NULL) return 3;
     if (numbers->validity != NULL && numbers->offset < 0) return 3;
@@ -154,7 +153,7 @@ __attribute__((unused)) static int what_is_wrong(const cembra_edge *edge, int is
         int is = is_present(numbers, row);
         int64_t x = is ? number_at(numbers, row) : -1;
         if (points) {
-            if (x < last || (row == 0 && x != 0) || x > (int64_t)CEMBRA_ROWS) return 4;
+            if (x < last || (row == 0 && x != 0) || x > (int64_t)CEMBRA_ELEMENTS) return 4;
             last = x;
         } else if (is && (x < 0 || x >= edge->parents)) {
             return 5;

@@ -12,6 +12,7 @@ use crate::native::c::constants::quoted;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::row_folds::RowFold;
 use crate::native::c::writer::Writer;
+use crate::native::operation::{Operation, text_for};
 use cembra_vm::builtins::aggregate::{
     ALL_ROWS, ANY_ROW, ARGMAX_ROWS, ARGMIN_ROWS, COUNT_ROWS, EVERY_TRUTH, KURTOSIS_ROWS, MAX_ROWS, MEAN_ROWS,
     MEDIAN_ROWS, MIN_ROWS, ONE_TRUTH, PROD_ROWS, SKEW_ROWS, STD_ROWS, SUM_ROWS, VAR_ROWS,
@@ -106,12 +107,7 @@ pub(super) fn group_functions(program: &Program) -> &'static str {
 
 /// The text of ranks, if a program needs it: it calls the functions of [`RANKS_NEED`].
 pub(super) fn rank_functions(program: &Program) -> &'static str {
-    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
-    if overloads.any(|overload| Grouped::of(overload).is_some_and(|grouped| grouped.is_ranked)) {
-        RANKS
-    } else {
-        ""
-    }
+    text_for(program, RANKS, |overload| Grouped::of(overload).is_some_and(|grouped| grouped.is_ranked))
 }
 
 /// True if a program has groups: their functions call those of folds.
@@ -178,13 +174,8 @@ impl Grouped {
 
 impl Writer<'_> {
     /// Statements of an operator on edges or groups; `None` if it is none of them.
-    pub(super) fn groups(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
+    pub(super) fn groups(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
         if let Some(grouped) = Grouped::of(overload) {
             return Some(match grouped.is_scan {
                 true => self.scanned(ip, &grouped, operands, result),

@@ -11,9 +11,9 @@
 use crate::native::c::constants::quoted;
 use crate::native::c::locals::element_name;
 use crate::native::c::writer::Writer;
+use crate::native::operation::{Operation, text_for};
 use cembra_vm::builtins::nd::element::{APPEND, REMOVE_LAST, SORT};
-use cembra_vm::operator::Overload;
-use cembra_vm::program::{Program, ValueId};
+use cembra_vm::program::Program;
 use cembra_vm::value::ScalarType;
 
 /// The text that programs with lists in order need.
@@ -21,20 +21,14 @@ pub(super) const LISTS: &str = include_str!("lists.c");
 
 /// The text of lists, if a program needs it.
 pub(super) fn list_functions(program: &Program) -> &'static str {
-    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
-    if overloads.any(|overload| &**overload.name() == SORT) { LISTS } else { "" }
+    text_for(program, LISTS, |overload| &**overload.name() == SORT)
 }
 
 impl Writer<'_> {
     /// Statements of an operator that changes a list; `None` if it is none, or changes an argument.
-    pub(super) fn list(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
-        let name = &**overload.name();
+    pub(super) fn list(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, operands, result, .. } = operation;
+        let name = operation.name();
         if ![APPEND, REMOVE_LAST, SORT].contains(&name) {
             return None;
         }

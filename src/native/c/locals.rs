@@ -126,6 +126,11 @@ impl<'r> Locals<'r> {
         Locals { routine, owners: routine.owners() }
     }
 
+    /// Whose bytes the values have.
+    pub(in crate::native) fn owners(&self) -> &Owners {
+        &self.owners
+    }
+
     /// The value whose locals these are.
     pub(in crate::native) fn owner(&self, value: ValueId) -> ValueId {
         self.owners.owner(value)
@@ -146,6 +151,17 @@ impl<'r> Locals<'r> {
     pub(in crate::native) fn all(&self, value: ValueId) -> Vec<(String, CType)> {
         let leaves = leaves(self.routine.slot(value).qtype()).unwrap_or_default();
         leaves.into_iter().map(|leaf| (self.name(value, leaf), leaf.ctype)).collect()
+    }
+
+    /// The last local of each of some plain values, which says what it is where it is there.
+    pub(in crate::native) fn cells(&self, values: &[ValueId]) -> Vec<(String, CType)> {
+        values.iter().filter_map(|value| self.all(*value).pop()).collect()
+    }
+
+    /// Whether all of some plain values are there; `None` if they always are.
+    pub(in crate::native) fn all_there(&self, values: &[ValueId]) -> Option<String> {
+        let present: Vec<String> = values.iter().filter_map(|value| self.presence(*value)).collect();
+        (!present.is_empty()).then(|| present.join(" & "))
     }
 
     /// The only local of a scalar or a mask.

@@ -16,6 +16,7 @@ mod arrays;
 pub(in crate::native) mod calls;
 mod cells;
 mod chosen;
+pub(in crate::native) mod composed;
 pub(in crate::native) mod constants;
 mod elements;
 mod entry;
@@ -29,6 +30,7 @@ mod loops;
 mod makes;
 mod moved;
 mod operators;
+mod pieces;
 pub(in crate::native) mod recipes;
 mod reductions;
 mod region_functions;
@@ -47,44 +49,66 @@ mod writer;
 pub use entry::header;
 
 use crate::native::c::chosen::{CHOSEN, chosen_functions};
+use crate::native::c::composed::{composed, in_c, special_functions};
 use crate::native::c::fold_kinds::{FOLDS, fold_functions};
 use crate::native::c::groups::{GROUPS, RANKS, RANKS_NEED, group_functions, needs_folds, rank_functions};
 use crate::native::c::lists::{LISTS, list_functions};
+use crate::native::c::locals::CType;
 use crate::native::c::moved::{MOVED, moved_functions};
+use crate::native::c::pieces::PIECES;
 use crate::native::c::reductions::{REDUCTIONS, SPREAD, needs_reductions};
 use crate::native::c::region_text::REGIONS;
-use crate::native::c::special::{ANGLES, Special, special};
+use crate::native::c::rules::needs_decimals;
+use crate::native::c::special::{ANGLES, Special};
 use crate::native::c::tables::{TABLES, table_functions};
 use crate::native::error::NotTranslated;
+use crate::native::operation::{operators, text_for};
 use crate::native::stage::{C, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::Program;
 use cembra_vm::program::instruction::Span;
-use std::collections::BTreeMap;
+use cembra_vm::value::budget::{DEFAULT_BYTES_ALIVE, MOST_ARRAY_ROWS};
 use std::fmt::Write;
 use std::sync::Arc;
 
 /// The text that programs with rows need.
 const ROWS: &str = include_str!("rows.c");
 
+/// Functions of rules that go by the digits of a number.
+const DECIMALS: &str = include_str!("decimals.c");
+
 /// What operators do, as functions of C.
 const PRELUDE: &str = include_str!("prelude.c");
+
+/// What one array may have, and what a run may have alive: as in the interpreter, unless that is told otherwise.
+fn limits() -> String {
+    format!(
+        "#define CEMBRA_ELEMENTS UINT64_C({MOST_ARRAY_ROWS})\n#define CEMBRA_BYTES UINT64_C({DEFAULT_BYTES_ALIVE})\n\n"
+    )
+}
 
 /// True for names that the text uses itself.
 fn is_used(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     // Functions and macros; its locals are in nobody's way.
-    let called =
-        [PRELUDE, REGIONS, FOLDS, ROWS, GROUPS, SPREAD, REDUCTIONS, CHOSEN, MOVED, LISTS, RANKS, TABLES]
-            .into_iter()
-            .flat_map(|text| text.split('('))
-            .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next());
+    let called = [
+        PRELUDE, DECIMALS, PIECES, REGIONS, FOLDS, ROWS, GROUPS, SPREAD, REDUCTIONS, CHOSEN, MOVED, LISTS,
+        RANKS, TABLES,
+    ]
+    .into_iter()
+    .flat_map(|text| text.split('('))
+    .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next());
     let is_of_folds = |prefix: &&str| name.starts_with(*prefix);
     let is_own = name.starts_with("cembra_")
         || name.starts_with("CEMBRA_")
         || called.into_iter().any(|word| word == name)
         || [
+            "special_",
+            "sigmoid_",
+            "log_sigmoid_",
+            "logit_",
+            "symlog1p_",
             "leaf_",
             "join_",
             "tree_",
@@ -115,7 +139,7 @@ fn is_used(name: &str) -> bool {
 
 /// Translates programs to C11.
 ///
-/// Operators that have neither a recipe nor a rule of their own and are no special function, texts, tuples with arrays and parallel routines have no
+/// Operators that have neither a recipe nor a rule of their own and are no special function, texts and tuples with arrays have no
 /// form yet: the error names them.
 #[derive(Clone, Debug, Default)]
 pub struct TranslateToC {
@@ -159,29 +183,23 @@ fn has_rows(program: &Program) -> bool {
 
 /// True if a program has operators on whole arrays.
 fn walks(program: &Program) -> bool {
-    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
-    overloads.any(|overload| {
+    operators(program).any(|overload| {
         let takes_arrays = overload.args().iter().any(|qtype| BoundaryArray::of(qtype).is_some());
         takes_arrays && !overload.reads_lent() && !overload.updates()
     })
 }
 
-/// The special functions that a program calls.
-fn special_functions(program: &Program) -> String {
-    let mut found: BTreeMap<String, Special> = BTreeMap::new();
-    for overload in program.routines().iter().flat_map(|routine| routine.body.operators()) {
-        if let Some(special) = special(overload) {
-            found.entry(special.name()).or_insert(special);
-        }
-    }
+/// The special functions that a program calls, and what is made of them.
+fn special_texts(program: &Program) -> String {
+    let mut found = special_functions(program);
     if !rank_functions(program).is_empty() {
-        for special in RANKS_NEED.map(Special::of_double) {
-            found.entry(special.name()).or_insert(special);
-        }
+        let needed = RANKS_NEED.map(|kind| Special::total(kind, CType::F64));
+        found.extend(needed.map(|special| (special.name(), special)));
     }
     let angles = if found.values().any(Special::has_rare) { ANGLES } else { "" };
     let functions = found.values().map(|special| format!("\n{}", special.text()));
-    std::iter::once(angles.to_owned()).chain(functions).collect()
+    let composed = composed(program, in_c);
+    std::iter::once(angles.to_owned()).chain(functions).chain([composed]).collect()
 }
 
 impl Fingerprint for TranslateToC {
@@ -205,20 +223,23 @@ impl Step<ProgramCall> for TranslateToC {
         }
         let mut text = header(call.name(), &signature)?;
         text.push_str("\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n");
+        text += &limits();
         text.push_str(PRELUDE);
+        text += text_for(program, DECIMALS, needs_decimals);
         text += if has_rows(program) { ROWS } else { "" };
         text += if walks(program) { REGIONS } else { "" };
         let (has_groups, has_reductions) = (needs_folds(program), needs_reductions(program));
         text += if has_groups || has_reductions { FOLDS } else { fold_functions(program) };
         text += if has_groups || has_reductions { SPREAD } else { "" };
         text += if has_reductions { REDUCTIONS } else { "" };
-        text += &special_functions(program);
+        text += &special_texts(program);
         text += group_functions(program);
         text += rank_functions(program);
         text += chosen_functions(program);
         text += moved_functions(program);
         text += list_functions(program);
         text += table_functions(program);
+        text += if program.routines().iter().any(|routine| routine.parallel.is_some()) { PIECES } else { "" };
         text.push('\n');
         for (number, routine) in program.routines().iter().enumerate() {
             let _ = writeln!(text, "{};", calls::parameters(number, routine)?);

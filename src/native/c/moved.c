@@ -5,7 +5,7 @@ static inline int32_t count_within(int rank, const int64_t *shape, int64_t *coun
 {
     uint64_t product = 1;
     for (int axis = 0; axis < rank; axis++) if (shape[axis] > 0 && __builtin_mul_overflow(product, (uint64_t)shape[axis], &product)) return CEMBRA_LIMIT;
-    if (product > CEMBRA_ROWS) return CEMBRA_LIMIT;
+    if (product > CEMBRA_ELEMENTS) return CEMBRA_LIMIT;
     return count_of(rank, shape, count);
 }
 /* The unit axes have bits. */

@@ -9,6 +9,7 @@
 use crate::native::c::fold_kinds::code;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
+use crate::native::operation::{Operation, text_for};
 use cembra_vm::builtins::nd::along::{
     CONCATENATE, CUMSUM, CUMSUM_BACK, CUMSUM_IN_GROUPS, CUMSUM_IN_GROUPS_BACK, TAKE,
 };
@@ -36,8 +37,7 @@ const NAMES: [&str; 9] = [
 
 /// The text of elements that are moved, if a program needs it.
 pub(super) fn moved_functions(program: &Program) -> &'static str {
-    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
-    if overloads.any(|overload| NAMES.contains(&&**overload.name())) { MOVED } else { "" }
+    text_for(program, MOVED, |overload| NAMES.contains(&&**overload.name()))
 }
 
 /// A bit for each axis.
@@ -55,14 +55,9 @@ fn only(axes: &Axes) -> Option<usize> {
 
 impl Writer<'_> {
     /// Statements of an operator that gives elements under other axes; `None` if it is none.
-    pub(super) fn moved(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
-        let name = &**overload.name();
+    pub(super) fn moved(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
+        let name = operation.name();
         if name == SIZE {
             return self.number_of_elements(overload, operands, result);
         }

@@ -7,43 +7,39 @@ use crate::native::c::rules::{Gives, optional_rule, rule};
 use crate::native::c::special::special;
 use crate::native::c::syntax::CSyntax;
 use crate::native::c::writer::Writer;
+use crate::native::operation::Operation;
 use cembra_vm::builtins::aggregate::SIZE;
 use cembra_vm::builtins::bools::LOGICAL_IF;
 use cembra_vm::builtins::core::{COPY, GET_OPTIONAL_VALUE};
-use cembra_vm::operator::Overload;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::ValueId;
+use cembra_vm::program::affine::IntegerOperation;
 use cembra_vm::value::ScalarValue;
 
 impl Writer<'_> {
     /// The statements of an operator; `None` if it has no form in C.
-    pub(super) fn operator(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
+    pub(super) fn operator(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
         // A copy of a plain value is a tuple of one field: its scalars go to other locals.
         let is_plain = leaves(self.routine.slot(result).qtype()).is_some();
-        if overload.assembles() || (is_plain && &**overload.name() == COPY) {
+        if overload.assembles() || (is_plain && operation.name() == COPY) {
             let qtype = self.routine.slot(result).qtype();
             return recipes::assembled(operands, result, qtype, &self.locals);
         }
-        if let Some(grouped) = self.groups(ip, overload, operands, result) {
+        if let Some(grouped) = self.groups(operation) {
             return Some(grouped);
         }
         let whole = self
-            .reduced(ip, overload, operands, result)
-            .or_else(|| self.list(ip, overload, operands, result))
-            .or_else(|| self.table(ip, overload, operands, result))
-            .or_else(|| self.chosen(ip, overload, operands, result))
-            .or_else(|| self.moved(ip, overload, operands, result));
+            .reduced(operation)
+            .or_else(|| self.list(operation))
+            .or_else(|| self.table(operation))
+            .or_else(|| self.chosen(operation))
+            .or_else(|| self.moved(operation));
         if whole.is_some() {
             return whole;
         }
         if self.locals.array(result).is_some() && !matches!(overload.primitive(), Some(Primitive::Set(..))) {
-            return self.array_operator(ip, overload, operands, result);
+            return self.array_operator(operation);
         }
         if let Some(special) = special(overload) {
             let locals: Vec<(String, CType)> =
@@ -52,17 +48,17 @@ impl Writer<'_> {
                 |category: &str| format!("int32_t k = {category}; {}", self.raise(ip, "NULL", &locals));
             return Some(special.statements(&CSyntax::Statement, operands, result, &self.locals, raise));
         }
-        if let Some(shifted) = self.by_power_of_two(overload, operands, result) {
+        if let Some(exact) = self.exact(operation) {
+            return Some(exact);
+        }
+        if let Some(shifted) = self.by_power_of_two(operation) {
             return Some(shifted);
         }
-        if let Some(chosen) = self.choice(ip, overload, operands, result) {
+        if let Some(chosen) = self.choice(operation) {
             return Some(chosen);
         }
-        if let Some((function, gives)) = rule(overload) {
-            return Some(self.helper(ip, function, gives, operands, result));
-        }
-        if let Some((function, gives)) = optional_rule(overload) {
-            return Some(self.optional_helper(ip, function, gives, operands, result));
+        if let Some(rule) = rule(overload).or_else(|| optional_rule(overload)) {
+            return self.helper(rule, operation);
         }
         if &**overload.name() == SIZE {
             let array = operands.first().filter(|array| self.locals.array(**array).is_some())?;
@@ -80,13 +76,8 @@ impl Writer<'_> {
     }
 
     /// One of three plain values by a truth that may be missing, or a value that has to be there.
-    fn choice(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
+    fn choice(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
         let is_plain = |value: &ValueId| leaves(self.routine.slot(*value).qtype()).is_some();
         if !operands.iter().all(is_plain) || !is_plain(&result) {
             return None;
@@ -124,13 +115,24 @@ impl Writer<'_> {
         }
     }
 
+    /// A sum or product that cannot overflow in the loop that is being written.
+    fn exact(&self, operation: Operation<'_>) -> Option<String> {
+        let sign = match self.without_checks.as_ref()?.exact.get(&operation.ip)? {
+            IntegerOperation::Plus => "+",
+            IntegerOperation::Minus => "-",
+            IntegerOperation::Times => "*",
+        };
+        let [x, y] = [0, 1].map(|number| self.locals.only(operation.operands[number]));
+        Some(format!("{} = {x} {sign} {y};", self.locals.only(operation.result)))
+    }
+
     /// A quotient or remainder of integers by a literal that is a power of two: bits.
-    fn by_power_of_two(&self, overload: &Overload, operands: &[ValueId], result: ValueId) -> Option<String> {
-        let [x, y] = operands else { return None };
+    fn by_power_of_two(&self, operation: Operation<'_>) -> Option<String> {
+        let [x, y] = operation.operands else { return None };
         let Some(ScalarValue::Int64(y)) = self.literals.get(y) else { return None };
         let power = u64::try_from(*y).ok().filter(|y| y.is_power_of_two())?;
-        let (x, result) = (self.locals.only(*x), self.locals.only(result));
-        match &**overload.name() {
+        let (x, result) = (self.locals.only(*x), self.locals.only(operation.result));
+        match operation.name() {
             "python.mod" => Some(format!("{result} = {x} & {};", integer(y - 1))),
             "python.floordiv" => Some(format!("{result} = {x} >> {};", power.trailing_zeros())),
             _ => None,
@@ -138,50 +140,30 @@ impl Writer<'_> {
     }
 
     /// A function of values that are all there; the result is missing where one is.
-    fn optional_helper(
-        &self,
-        ip: usize,
-        function: &str,
-        gives: Gives,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> String {
-        let from = operands.iter().filter_map(|value| self.locals.all(*value).pop());
-        let from: Vec<(String, CType)> = from.collect();
-        let args: Vec<&str> = from.iter().map(|(name, _)| name.as_str()).collect();
-        let present: Vec<String> = operands.iter().filter_map(|value| self.locals.presence(*value)).collect();
-        let present = if present.is_empty() { "1".to_owned() } else { present.join(" & ") };
-        let [(presence, _), (cells, ctype)] = &self.locals.all(result)[..] else { return String::new() };
-        let (args, ctype) = (args.join(", "), ctype.name());
-        let call = match gives {
-            Gives::Value => format!("if (p) z = {function}({args}); "),
-            Gives::ValueOrCategory => format!(
-                "int32_t k = p ? {function}({args}, &z) : 0; if (CEMBRA_RARE(k)) {{ {} }} ",
-                self.raise(ip, "NULL", &from)
+    fn helper(&self, (function, gives): (&str, Gives), operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, operands, result, .. } = operation;
+        let from = self.locals.cells(operands);
+        let args = from.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let to = self.locals.all(result);
+        let (cells, ctype) = to.last().map(|(cells, ctype)| (cells, ctype.name()))?;
+        let raise = || self.raise(ip, "NULL", &from);
+        Some(match (gives, self.locals.presence(result)) {
+            (Gives::Value, None) => format!("{cells} = {function}({args});"),
+            (Gives::ValueOrCategory, None) => format!(
+                "{{ {ctype} z; int32_t k = {function}({args}, &z); if (CEMBRA_RARE(k)) {{ {} }} {cells} = z; }}",
+                raise()
             ),
-        };
-        format!("{{ uint8_t p = {present}; {ctype} z = 0; {call}{cells} = z; {presence} = p; }}")
-    }
-
-    fn helper(
-        &self,
-        ip: usize,
-        function: &str,
-        gives: Gives,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> String {
-        let from: Vec<(String, CType)> = operands.iter().flat_map(|value| self.locals.all(*value)).collect();
-        let args: Vec<&str> = from.iter().map(|(name, _)| name.as_str()).collect();
-        let (args, to) = (args.join(", "), self.locals.all(result));
-        let Some((to, ctype)) = to.first() else { return String::new() };
-        match gives {
-            Gives::Value => format!("{to} = {function}({args});"),
-            Gives::ValueOrCategory => format!(
-                "{{ {} z; int32_t k = {function}({args}, &z); if (CEMBRA_RARE(k)) {{ {} }} {to} = z; }}",
-                ctype.name(),
-                self.raise(ip, "NULL", &from)
-            ),
-        }
+            (gives, Some(presence)) => {
+                let present = self.locals.all_there(operands).unwrap_or_else(|| "1".to_owned());
+                let call = match gives {
+                    Gives::Value => format!("if (p) z = {function}({args}); "),
+                    Gives::ValueOrCategory => format!(
+                        "int32_t k = p ? {function}({args}, &z) : 0; if (CEMBRA_RARE(k)) {{ {} }} ",
+                        raise()
+                    ),
+                };
+                format!("{{ uint8_t p = {present}; {ctype} z = 0; {call}{cells} = z; {presence} = p; }}")
+            }
+        })
     }
 }

@@ -6,6 +6,8 @@
 #endif
 
 #define CEMBRA_RARE(condition) __builtin_expect(!!(condition), 0)
+/* True of what indices may be made of without overflow: at least -2^40 and below 2^40. */
+#define CEMBRA_IS_NEAR(x) ((uint64_t)(x) + (UINT64_C(1) << 40) < UINT64_C(1) << 41)
 
 typedef struct {
     cembra_error *error;
@@ -40,6 +42,9 @@ static inline int32_t mul_i32(int32_t x, int32_t y) { return (int32_t)((uint32_t
 static inline int32_t neg_i32(int32_t x) { return sub_i32(0, x); }
 static inline int32_t abs_i32(int32_t x) { return x < 0 ? neg_i32(x) : x; }
 static inline int64_t mul_low(int64_t x, int64_t y) { return (int64_t)((uint64_t)(uint32_t)x * (uint32_t)y); }
+
+static inline int32_t count_bits_i64(int64_t x) { return __builtin_popcountll((uint64_t)x); }
+static inline int32_t count_bits_i32(int32_t x) { return __builtin_popcount((uint32_t)x); }
 
 static inline int64_t min_i64(int64_t x, int64_t y) { return x <= y ? x : y; }
 static inline int64_t max_i64(int64_t x, int64_t y) { return x >= y ? x : y; }
@@ -270,6 +275,16 @@ static inline int32_t python_wrapping_pow(int64_t x, int64_t y, int64_t *z)
     *z = power;
     return 0;
 }
+/* The sign of the result is that of m. */
+static inline int32_t python_pow_modulo(int64_t x, int64_t y, int64_t m, int64_t *z)
+{
+    if (CEMBRA_RARE(m == 0 || y < 0)) return CEMBRA_DOMAIN;
+    uint64_t size = m < 0 ? -(uint64_t)m : (uint64_t)m, rest = x < 0 ? -(uint64_t)x % size : (uint64_t)x % size;
+    unsigned __int128 power = 1 % size, base = x < 0 && rest != 0 ? size - rest : rest;
+    for (; y > 0; y >>= 1, base = base * base % size) power = y & 1 ? power * base % size : power;
+    *z = (int64_t)((uint64_t)power + (m < 0 && power != 0 ? (uint64_t)m : 0));
+    return 0;
+}
 static inline int32_t python_gcd(int64_t x, int64_t y, int64_t *z)
 {
     uint64_t a = x < 0 ? -(uint64_t)x : (uint64_t)x, b = y < 0 ? -(uint64_t)y : (uint64_t)y;
@@ -374,10 +389,6 @@ static inline uint8_t python_greater_equal_fi(double x, int64_t y) { return pyth
 
 /* Arrays that a routine makes: their elements stand one after the other. */
 
-#define CEMBRA_BYTES (UINT64_C(4) << 30)
-#define CEMBRA_ELEMENTS (UINT64_C(1) << 31)
-/* Rows of an edge. */
-#define CEMBRA_ROWS (UINT64_C(1) << 27)
 
 /* The number of elements of a shape, without negative sizes. */
 static inline int32_t count_of(int rank, const int64_t *shape, int64_t *count)
@@ -489,7 +500,8 @@ static inline int32_t room_for_one(void **own, int64_t count, int64_t *room, uin
 {
     if (*own != NULL && count < *room) return 0;
     uint64_t more = count < 4 ? 8 : 2 * (uint64_t)count;
-    if (more > CEMBRA_BYTES / size) return CEMBRA_LIMIT;
+    if (more > CEMBRA_ELEMENTS) more = CEMBRA_ELEMENTS;
+    if ((uint64_t)count >= more || more > CEMBRA_BYTES / size) return CEMBRA_LIMIT;
     void *grown = realloc(*own, more * size);
     if (grown == NULL) return CEMBRA_LIMIT;
     *own = grown;

@@ -1,6 +1,7 @@
 //! Reductions: what functions of `folds.c` and `reductions.c` make of the elements along some axes of an array that is there.
 
 use crate::native::c::fold_kinds::{Fold, code};
+use crate::native::operation::operators;
 use cembra_vm::builtins::nd::reduce::{MEDIAN, QUANTILE, STD, VAR};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
@@ -65,6 +66,5 @@ impl Reduction {
 
 /// True if a program has reductions that are no folds.
 pub(super) fn needs_reductions(program: &Program) -> bool {
-    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
-    overloads.any(|overload| Reduction::of(overload).is_some_and(|reduction| reduction.is_of_spread))
+    operators(program).any(|overload| Reduction::of(overload).is_some_and(|reduction| reduction.is_of_spread))
 }

@@ -21,6 +21,7 @@ use crate::native::c::makes::{made, made_results};
 use crate::native::c::regions::{Region, regions};
 use crate::native::c::writer::{LineOf, Writer};
 use crate::native::error::NotTranslated;
+use crate::native::operation::Operation;
 use crate::native::stage::{ArrayLayout, C, Language};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::{Instruction, Program, ValueId, dump};
@@ -42,9 +43,6 @@ pub(super) fn function(
     line: LineOf<'_>,
     is_explained: bool,
 ) -> Result<String, NotTranslated> {
-    if program.routines()[number].parallel.is_some() {
-        return Err(NotTranslated::Parallel { language: C::NAME, routine: number });
-    }
     let mut writer = writer(number, program, layout, line);
     writer.is_explained = is_explained;
     writer.function()
@@ -114,7 +112,7 @@ impl Writer<'_> {
                 Through::Leaf(_) => {}
             }
         }
-        let loops = unchecked(self.routine, &self.locals, &self.literals);
+        let loops = unchecked(self.routine, &self.locals);
         self.body(&loops)?;
         let values: Vec<ValueId> = self.routine.results().collect();
         let through_pointers = results(self.routine)?;
@@ -331,7 +329,8 @@ impl Writer<'_> {
                 let _ = writeln!(self.text, "L{ip}:;");
             }
             if let Some(again) = entries.get(&ip) {
-                let _ = writeln!(self.text, "    if ({}) goto L{}u;", again.test, again.condition);
+                let test = again.test.statements(&format!("L{}u", again.condition));
+                let _ = writeln!(self.text, "    {test}");
             }
             self.write_instruction(ip)?;
         }
@@ -413,12 +412,16 @@ impl Writer<'_> {
                 Ok(format!("{{ {kept} {} }}", self.leave(ip)))
             }
             Instruction::Call { routine, operands, results } => {
-                Ok(self.call(ip, routine as usize, body.list(operands), body.list(results)))
+                let (number, operands, results) = (routine as usize, body.list(operands), body.list(results));
+                Ok(match &self.program.routines()[number].parallel {
+                    Some(parallel) => self.call_in_pieces(ip, (number, parallel), operands, results[0]),
+                    None => self.call(ip, number, operands, results),
+                })
             }
             Instruction::Operator { operator, operands, result } => {
                 let overload = &body.operators()[operator as usize];
-                let operands = body.list(operands);
-                self.operator(ip, overload, operands, result).ok_or_else(|| NotTranslated::Operator {
+                let operation = Operation { ip, overload, operands: body.list(operands), result };
+                self.operator(operation).ok_or_else(|| NotTranslated::Operator {
                     language: C::NAME,
                     routine: self.number,
                     instruction: ip,

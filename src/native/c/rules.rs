@@ -1,6 +1,7 @@
 //! Rules: operators whose text in C is kept by hand, in `prelude.c`. All others that have a form in C have a recipe.
 
-use cembra_vm::builtins::math::{FLOORDIV, MOD};
+use cembra_vm::builtins::bitwise::COUNT;
+use cembra_vm::builtins::math::{FLOORDIV, LOG_SIGMOID, LOGIT, MOD, SIGMOID, SYMLOG1P};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::value::{QType, ScalarType};
@@ -17,7 +18,7 @@ pub(in crate::native) enum Gives {
 use Gives::{Value, ValueOrCategory};
 
 /// The operator, the types of its operands (I: INT64, i: INT32, F: FLOAT64, f: FLOAT32), the function.
-const RULES: [(&str, &str, &str, Gives); 56] = [
+const RULES: [(&str, &str, &str, Gives); 69] = [
     (FLOORDIV, "II", "math_floordiv_i64", ValueOrCategory),
     (FLOORDIV, "ii", "math_floordiv_i32", ValueOrCategory),
     (MOD, "II", "math_mod_i64", ValueOrCategory),
@@ -33,6 +34,16 @@ const RULES: [(&str, &str, &str, Gives); 56] = [
     ("core._to_int32", "I", "to_int32_i64", ValueOrCategory),
     ("math.fmod", "FF", "fmod_f64", Value),
     ("math.fmod", "ff", "fmod_f32", Value),
+    (COUNT, "I", "count_bits_i64", Value),
+    (COUNT, "i", "count_bits_i32", Value),
+    (SIGMOID, "FFF", "sigmoid_f64", Value),
+    (SIGMOID, "fff", "sigmoid_f32", Value),
+    (LOG_SIGMOID, "F", "log_sigmoid_f64", Value),
+    (LOG_SIGMOID, "f", "log_sigmoid_f32", Value),
+    (LOGIT, "F", "logit_f64", Value),
+    (LOGIT, "f", "logit_f32", Value),
+    (SYMLOG1P, "F", "symlog1p_f64", Value),
+    (SYMLOG1P, "f", "symlog1p_f32", Value),
     ("python.add", "II", "python_add", ValueOrCategory),
     ("python.subtract", "II", "python_subtract", ValueOrCategory),
     ("python.multiply", "II", "python_multiply", ValueOrCategory),
@@ -50,6 +61,9 @@ const RULES: [(&str, &str, &str, Gives); 56] = [
     ("python.divide", "II", "python_divide_i64", ValueOrCategory),
     ("python.pow", "II", "python_pow_i64", ValueOrCategory),
     ("python.wrapping_pow", "II", "python_wrapping_pow", ValueOrCategory),
+    ("python.pow_modulo", "III", "python_pow_modulo", ValueOrCategory),
+    ("python.round_digits", "FI", "python_round_digits_f64", ValueOrCategory),
+    ("python.round_digits", "II", "python_round_digits_i64", ValueOrCategory),
     ("python.gcd", "II", "python_gcd", ValueOrCategory),
     ("python.isqrt", "I", "python_isqrt", ValueOrCategory),
     ("python.range_count", "III", "python_range_count", ValueOrCategory),
@@ -75,6 +89,11 @@ const RULES: [(&str, &str, &str, Gives); 56] = [
     ("python.greater", "FI", "python_greater_fi", Value),
     ("python.greater_equal", "FI", "python_greater_equal_fi", Value),
 ];
+
+/// True for an operator whose function goes by the digits of a number.
+pub(in crate::native) fn needs_decimals(overload: &Overload) -> bool {
+    rule(overload).is_some_and(|(function, _)| function.starts_with("python_round_digits"))
+}
 
 /// The function of C for an operator on plain values.
 pub(in crate::native) fn rule(overload: &Overload) -> Option<(&'static str, Gives)> {

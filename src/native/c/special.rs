@@ -55,10 +55,11 @@ pub(in crate::native) fn special(overload: &Overload) -> Option<Special> {
 }
 
 impl Special {
-    /// A function of FLOAT64 that refuses nothing.
-    pub(super) fn of_double(kind: FunctionKind) -> Special {
+    /// A function of floats that refuses nothing.
+    pub(super) fn total(kind: FunctionKind, of: CType) -> Special {
         let function = SpecialFunction { kind, refusals: Refusals::Nothing };
-        Special { function, lane: Lane::F64, is_optional: false }
+        let lane = if of == CType::F32 { Lane::F32 } else { Lane::F64 };
+        Special { function, lane, is_optional: false }
     }
 
     /// The name of the function in C.
@@ -153,13 +154,10 @@ impl Special {
         locals: &Locals<'_>,
         raise: impl Fn(&str) -> String,
     ) -> String {
-        let last = |value: &ValueId| locals.all(*value).pop().map(|(local, _)| local).unwrap_or_default();
-        let args: Vec<String> = operands.iter().map(last).collect();
+        let args: Vec<String> = locals.cells(operands).into_iter().map(|(local, _)| local).collect();
         let (call, to) = (format!("{}({})", self.name(), args.join(", ")), locals.all(result));
         if self.is_optional {
-            let present = operands.iter().filter(|value| locals.all(**value).len() == 2);
-            let present: Vec<String> = present.map(|value| locals.all(*value)[0].0.clone()).collect();
-            let present = if present.is_empty() { "1".to_owned() } else { present.join(" & ") };
+            let present = locals.all_there(operands).unwrap_or_else(|| "1".to_owned());
             return match &to[..] {
                 [(presence, _), (cells, _)] => {
                     let declared = syntax.declared("p", CType::U8, &present);

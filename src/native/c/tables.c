@@ -60,7 +60,7 @@ __attribute__((unused)) static int32_t add_key_##name(cembra_array *table, void 
     if (!stands_in_order(keys)) return CEMBRA_INDEX_OUT_OF_RANGE; \
     if (2 * count <= size && (size & (size - 1)) == 0) return enter_key_##name(table, keys, count - 1); \
     for (size = 8; size < 4 * count;) size *= 2; \
-    if (size > (int64_t)CEMBRA_ROWS) return CEMBRA_LIMIT; \
+    if (size > (int64_t)CEMBRA_ELEMENTS) return CEMBRA_LIMIT; \
     cembra_array grown = { calloc((uint64_t)size, 8), { size }, { 8 }, NULL, 0 }; \
     int32_t status = grown.data == NULL ? CEMBRA_LIMIT : 0; \
     for (int64_t position = 0; position < count && status == 0; position++) status = enter_key_##name(&grown, keys, position); \

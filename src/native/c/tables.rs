@@ -9,8 +9,8 @@
 use crate::native::c::constants::quoted;
 use crate::native::c::locals::CType;
 use crate::native::c::writer::Writer;
+use crate::native::operation::{Operation, text_for};
 use cembra_vm::builtins::nd::hash_table::{ADD_KEY, FIND_KEY, KEY_POSITION, SAME_LENGTH};
-use cembra_vm::operator::Overload;
 use cembra_vm::program::{Program, ValueId};
 use cembra_vm::value::ScalarType;
 
@@ -19,20 +19,13 @@ pub(super) const TABLES: &str = include_str!("tables.c");
 
 /// The text of hash tables, if a program needs it.
 pub(super) fn table_functions(program: &Program) -> &'static str {
-    let mut overloads = program.routines().iter().flat_map(|routine| routine.body.operators());
-    let calls = |name: &str| [FIND_KEY, KEY_POSITION, ADD_KEY].contains(&name);
-    if overloads.any(|overload| calls(overload.name())) { TABLES } else { "" }
+    text_for(program, TABLES, |overload| [FIND_KEY, KEY_POSITION, ADD_KEY].contains(&&**overload.name()))
 }
 
 impl Writer<'_> {
     /// Statements of an operator on hash tables; `None` if it is none, or changes an argument.
-    pub(super) fn table(
-        &self,
-        ip: usize,
-        overload: &Overload,
-        operands: &[ValueId],
-        result: ValueId,
-    ) -> Option<String> {
+    pub(super) fn table(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
         match &**overload.name() {
             SAME_LENGTH => {
                 let [length, before] = [0, 1].map(|position| self.locals.only(operands[position]));

@@ -15,13 +15,12 @@ mod operators;
 mod routine;
 mod syntax;
 
-use crate::native::c::special::{Special, special};
+use crate::native::c::composed::{composed, in_rust, special_functions};
 use crate::native::error::NotTranslated;
 use crate::native::rust::syntax::special_function;
 use crate::native::stage::{ProgramCall, ProgramSource, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use cembra_vm::value::Category;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What operators do, as functions of Rust.
@@ -54,7 +53,9 @@ fn is_used(name: &str) -> bool {
     let is_routine = name
         .strip_prefix('r')
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
-    let is_of_text = ["cembra_", "CEMBRA_", "special_"].iter().any(|prefix| name.starts_with(prefix));
+    let is_of_text = ["cembra_", "CEMBRA_", "special_", "sigmoid_", "log_sigmoid_", "logit_", "symlog1p_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix));
     is_routine
         || is_of_text
         || PRELUDE.contains(&format!("fn {name}("))
@@ -92,16 +93,12 @@ impl Step<ProgramCall> for TranslateToRust {
             let _ = writeln!(text, "const CEMBRA_{}: i32 = {number};", category.name());
         }
         text += PRELUDE;
-        let mut found: BTreeMap<String, Special> = BTreeMap::new();
-        for overload in program.routines().iter().flat_map(|routine| routine.body.operators()) {
-            if let Some(special) = special(overload) {
-                found.entry(special.name()).or_insert(special);
-            }
-        }
+        let found = special_functions(program);
         found
             .values()
             .filter(|special| !special.has_rare())
             .for_each(|special| text += &special_function(special));
+        text += &composed(program, in_rust);
         for number in 0..program.routines().len() {
             text.push('\n');
             text += &routine::function(number, program, false)?;

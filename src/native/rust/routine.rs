@@ -16,6 +16,7 @@
 use crate::native::c::constants::category_name;
 use crate::native::c::locals::{CType, Locals, leaves};
 use crate::native::error::NotTranslated;
+use crate::native::operation::Operation;
 use crate::native::rust::syntax::{bits, constants_of, type_name, zero};
 use crate::native::stage::{Language, Rust, is_plain};
 use cembra_vm::program::{Instruction, Program, Routine, ValueId, dump};
@@ -201,14 +202,14 @@ impl Routines<'_> {
             }
             Instruction::Operator { operator, operands, result } => {
                 let overload = &body.operators()[operator as usize];
-                self.operator(ip, overload, body.list(operands), result).ok_or_else(|| {
-                    NotTranslated::Operator {
+                self.operator(Operation { ip, overload, operands: body.list(operands), result }).ok_or_else(
+                    || NotTranslated::Operator {
                         language: Rust::NAME,
                         routine: self.number,
                         instruction: ip,
                         operator: overload.to_string(),
-                    }
-                })?
+                    },
+                )?
             }
         })
     }

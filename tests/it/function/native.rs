@@ -13,7 +13,7 @@ use cembra::native::{
 use cembra::vm::machine::error::RunErrorKind;
 use cembra::vm::value::{Category, Value};
 use serde_json::Value as Json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,11 +31,22 @@ fn root() -> PathBuf {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
     let made = ROOT.get_or_init(|| {
         let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("native");
-        // What another run of the tests has left may be of another translator.
-        let _ = std::fs::remove_dir_all(&root);
+        // What ended runs of the tests have left may be of another translator; others may run now.
+        for left in std::fs::read_dir(&root).into_iter().flatten().flatten() {
+            if !is_running(&left.file_name().to_string_lossy()) {
+                let _ = std::fs::remove_dir_all(left.path());
+            }
+        }
         root.join(std::process::id().to_string())
     });
     made.clone()
+}
+
+/// True if another process with this number runs, or if the system does not tell.
+fn is_running(process: &str) -> bool {
+    let processes = Path::new("/proc");
+    let is_other = *process != std::process::id().to_string();
+    is_other && (!processes.join("self").exists() || processes.join(process).exists())
 }
 
 /// A cache of this process. Optimised as libraries of users are, a build takes twice as long: `CEMBRA_NATIVE=1` does so.

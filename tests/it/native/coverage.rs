@@ -97,7 +97,6 @@ fn refusal(program: &Arc<Program>) -> Option<String> {
             Some(operator.split('(').next().unwrap_or_default().to_owned())
         }
         Err(NotTranslated::Type { qtype, .. } | NotTranslated::Value { qtype, .. }) => Some(qtype),
-        Err(NotTranslated::Parallel { .. }) => Some("prange".to_owned()),
         Err(other) => panic!("{other}"),
     }
 }
@@ -148,8 +147,8 @@ fn programs(recorded: &[Recorded]) -> impl Iterator<Item = &Arc<Program>> {
 #[test]
 fn published_expressions_have_a_form_in_c() {
     let cases = published("arolla/cases.json");
-    // Most are texts.
-    assert_eq!(refusals("published expressions", programs(&cases)), 83);
+    // Texts and bytes, but for a sequence and three tuples with arrays.
+    assert_eq!(refusals("published expressions", programs(&cases)), 64);
     build_sample(&cases, 41, &[ArrayLayout::Strided, ArrayLayout::Contiguous]);
 }
 
@@ -164,6 +163,6 @@ fn expressions_on_arrays_have_a_form_in_c() {
 #[test]
 fn most_functions_have_a_form_in_c() {
     let programs = functions();
-    // Most have loops that run in pieces.
-    assert_eq!(refusals("functions", programs.iter()), 19);
+    // The gamma function, and a tuple with arrays.
+    assert_eq!(refusals("functions", programs.iter()), 2);
 }

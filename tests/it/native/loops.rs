@@ -1,8 +1,9 @@
 //! Loops that native code could write twice: stored programs that no front makes, in which the test before the loop would
 //! not hold for every round. Results and errors must be those of the interpreter.
 
+use crate::native::arrays::sanitized;
 use crate::native::fresh;
-use cembra::native::{ArrayLayout, ProgramCall, TranslateToC};
+use cembra::native::{ArrayLayout, NativeCache, ProgramCall, TranslateToC};
 use cembra::vm::builtins::table;
 use cembra::vm::layout::{FrameLayout, TypedSlot};
 use cembra::vm::library::Argument;
@@ -14,6 +15,7 @@ use cembra::vm::program::{Body, Program, Routine, ValueId};
 use cembra::vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
 use cembra::vm::value::{NdRows, NdType, QType, ScalarType, ScalarValue, Value};
 use cembra::workflow::Step;
+use fastrand::Rng;
 use std::sync::Arc;
 
 /// A routine by hand: values first, then instructions.
@@ -160,19 +162,24 @@ fn number(x: i64) -> Value {
 
 /// Compares a program with the interpreter for bounds around the size of the array; true if a loop was written twice.
 fn check(what: &str, program: Program) -> bool {
+    let (_folder, cache) = fresh();
+    checked(&cache, what, program, &[])
+}
+
+/// The same with a cache, and with far numbers as bounds and steps.
+fn checked(cache: &NativeCache, what: &str, program: Program, far: &[i64]) -> bool {
     let program = Arc::new(program);
     let bound = BoundExpr::new(program.clone()).expect("a program");
     let mut frame = bound.new_frame().expect("memory");
     let rows = NdType::new(ScalarType::Float64, 1, 0).expect("a type");
-    let (_folder, cache) = fresh();
     let call = ProgramCall::new("f", program, ArrayLayout::Strided).expect("a name");
     let library = cache.library(&call).expect("it has a form in C");
     for size in [0usize, 1, 3, 6] {
         let elements: Vec<f64> = (0..size).map(|x| 0.5 + x as f64).collect();
         let elements = NdRows::from_slice(rows, &[size], &elements).expect("elements");
         let elements = Value::NdArray(Arc::new(elements));
-        for n in -2..10 {
-            for k in [-9, -1, 0, 1, 2, 5, 8] {
+        for n in (-2..10).chain(far.iter().copied()) {
+            for k in [-9, -1, 0, 1, 2, 5, 8].into_iter().chain(far.iter().copied()) {
                 let args = [&elements, &number(n), &number(k)];
                 for ((name, _), value) in bound.program().main().inputs.iter().zip(args) {
                     frame.write(bound.input_slot(name).expect("an input"), value).expect("its type");
@@ -330,4 +337,94 @@ fn a_bound_or_a_step_that_changes() {
     f.at.operator("math.add", &[step, f.one], step);
     f.close(begin, f.n);
     check("a step", f.at.program(f.s));
+}
+
+/// An index of an element: mostly a form of the counter.
+fn index(f: &mut Sum, literals: &[ValueId], rng: &mut Rng) -> ValueId {
+    let operators = ["math.add", "math.subtract", "python.add", "python.subtract", "math.multiply"];
+    let name = operators[rng.usize(..operators.len())];
+    let (counter, k, literal) = (f.i, f.k, literals[rng.usize(..literals.len())]);
+    let operands = match rng.usize(..8) {
+        0 | 1 => return counter,
+        2 => return k,
+        3 => [counter, literal],
+        4 => [literal, counter],
+        5 => [counter, k],
+        _ => {
+            let of = index(f, literals, rng);
+            [of, if rng.bool() { k } else { literal }]
+        }
+    };
+    let index = f.at.value(INT64);
+    f.at.operator(name, &operands, index);
+    index
+}
+
+/// A loop with a counter that goes up or down by a literal or by `k`, to `n`, of 50 rounds at most.
+fn random_loop(rng: &mut Rng) -> Sum {
+    let mut f = Sum::new();
+    let (rounds, most, is_over) = (f.at.value(INT64), f.at.literal(50), f.at.value(BOOLEAN));
+    f.at.operator("core._copy", &[f.zero], rounds);
+    let literals: Vec<ValueId> = [1, -1, 2, -2, 3, 5].map(|x| f.at.literal(x)).into();
+    let goes_down = rng.usize(..3) == 0;
+    if goes_down {
+        f.at.operator("core._copy", &[literals[5]], f.i);
+    }
+    let begin = f.enter();
+    f.at.operator("math.add", &[rounds, f.one], rounds);
+    f.at.operator("bool.less", &[most, rounds], is_over);
+    let out = f.at.jump_if(is_over);
+    for _ in 0..rng.usize(1..4) {
+        let index = index(&mut f, &literals, rng);
+        f.add_element(index);
+    }
+    let step = match rng.usize(..4) {
+        0 => f.k,
+        _ => literals[[0, 2, 4][rng.usize(..3)]],
+    };
+    let by = if goes_down { "math.subtract" } else { ["math.add", "python.add"][rng.usize(..2)] };
+    f.at.operator(by, &[f.i, step], f.i);
+    if rng.usize(..3) == 0 {
+        let index = index(&mut f, &literals, rng);
+        f.add_element(index);
+    }
+    let condition = f.at.here();
+    f.at.body.set_target(begin.0, condition);
+    let compared = ["bool.less", "bool.less_equal"][rng.usize(..2)];
+    let operands = if goes_down { [f.n, f.i] } else { [f.i, f.n] };
+    f.at.operator(compared, &operands, f.c);
+    let back = f.at.jump_if(f.c);
+    f.at.body.set_target(back, begin.1);
+    let behind = f.at.here();
+    f.at.body.set_target(out, behind);
+    f
+}
+
+/// Forms of any kind, in both directions; bounds, steps and values that indices are made of may be far.
+#[test]
+fn forms_of_the_counter_are_inside_where_the_test_says_so() {
+    let mut rng = Rng::with_seed(11);
+    let (_folder, cache) = sanitized();
+    let mut twice = 0;
+    for number in 0..24 {
+        let f = random_loop(&mut rng);
+        let program = f.at.program(f.s);
+        twice += usize::from(checked(&cache, &format!("loop {number}"), program, &[i64::MAX, 1 << 41]));
+    }
+    assert!(twice >= 12, "{twice} loops are written twice");
+}
+
+/// The index is the counter, but the sum on the way to it overflows where `k` is far: that raises.
+#[test]
+fn a_value_that_cancels_is_looked_at() {
+    let (_folder, cache) = sanitized();
+    let mut f = Sum::new();
+    let (sum, index) = (f.at.value(INT64), f.at.value(INT64));
+    let begin = f.enter();
+    f.at.operator("python.add", &[f.i, f.k], sum);
+    f.at.operator("python.subtract", &[sum, f.k], index);
+    f.add_element(index);
+    f.count_on();
+    f.close(begin, f.n);
+    assert!(checked(&cache, "cancels", f.at.program(f.s), &[i64::MAX, (1 << 40) - 1, 1 << 40]));
 }

@@ -4,6 +4,9 @@ use crate::operator::Family;
 use crate::operator::fusible::{Fusible, IntegerOp};
 use crate::strip::BinaryOp;
 
+/// Name of `bitwise.count`.
+pub const COUNT: &str = "bitwise.count";
+
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
@@ -24,7 +27,7 @@ pub fn rows() -> Vec<Family> {
             .cells(|l, x| Some(l.not(x[0])))
             .unary(|x: i32| !x)
             .unary(|x: i64| !x),
-        Family::new("bitwise.count", &["x"], "Number of bits set, as INT32.")
+        Family::new(COUNT, &["x"], "Number of bits set, as INT32.")
             .unary(|x: i32| x.count_ones() as i32)
             .unary(|x: i64| x.count_ones() as i32),
     ]

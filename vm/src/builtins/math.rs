@@ -45,6 +45,14 @@ pub const LOG2: &str = "math.log2";
 pub const MAXIMUM: &str = "math.maximum";
 /// Name of `math.minimum`.
 pub const MINIMUM: &str = "math.minimum";
+/// Name of `math.log_sigmoid`.
+pub const LOG_SIGMOID: &str = "math.log_sigmoid";
+/// Name of `math.logit`.
+pub const LOGIT: &str = "math.logit";
+/// Name of `math.sigmoid`.
+pub const SIGMOID: &str = "math.sigmoid";
+/// Name of `math.symlog1p`.
+pub const SYMLOG1P: &str = "math.symlog1p";
 /// Name of `math.mod`.
 pub const MOD: &str = "math.mod";
 /// Name of `math.pos`.
@@ -376,21 +384,21 @@ fn exponential() -> Vec<Family> {
             log1p_into
         ),
         float_row!(
-            "math.symlog1p",
+            SYMLOG1P,
             "sign(x) * log1p(abs(x)): a logarithm that is odd and passes through zero.",
             20,
             ["1.0 / (1.0 + math.abs(x))"],
             |x| float::symlog1p(x)
         ),
         float_row!(
-            "math.logit",
+            LOGIT,
             "log(x / (1 - x)), the inverse of sigmoid.",
             25,
             ["1.0 / (x * (1.0 - x))"],
             |x| { float::logit(x) }
         ),
         float_row!(
-            "math.log_sigmoid",
+            LOG_SIGMOID,
             "log(sigmoid(x)) without overflow.",
             40,
             ["1.0 / (1.0 + math.exp(x))"],
@@ -407,7 +415,7 @@ fn exponential() -> Vec<Family> {
         ),
         special_row!("math.lgamma", "Natural logarithm of abs(gamma(x)).", 60, [], lgamma, lgamma_into),
         Family::new(
-            "math.sigmoid",
+            SIGMOID,
             &["x", "half", "slope"],
             "1 / (1 + exp(slope * (half - x))): a smooth step that is 1/2 at `half`.",
         )

@@ -16,13 +16,13 @@
 //! 1. A slot with a handle has always one of its type, so that its place can be looked at anywhere.
 //! 2. Only cells that have the slot as an operand or a result change what it holds; whoever runs one loads the place again.
 
-use crate::jit::counted::Inside;
 use crate::jit::emitter::{Emitter, Instructed};
-use crate::jit::places::{Access, Place};
+use crate::jit::places::Place;
 use crate::layout::element_place::{Axis, ElementPlace};
 use crate::layout::nd_handle::NdHandle;
 use crate::operator::primitive::Primitive;
 use crate::program::ValueId;
+use crate::program::counted::{AffineElement, ElementAccess};
 use crate::value::ScalarType;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
@@ -131,18 +131,18 @@ pub(super) fn emit(
 pub(super) fn emit_inside(
     e: &mut Emitter<'_, '_>,
     instructed: Instructed<'_>,
-    inside: &Inside,
+    inside: &AffineElement,
     counter: Value,
 ) {
     let (at, offset) = inside_at(e, inside, counter);
     match inside.access {
-        Access::Read => {
+        ElementAccess::Read => {
             let value = read(e, inside.element, at, offset);
             let result = instructed.results[0];
             let leaf = e.leaves(result)[0];
             e.define(result, leaf, value);
         }
-        Access::Write => {
+        ElementAccess::Write => {
             let value = e.scalar(instructed.operands[1]);
             write(e, inside.element, value, at, offset);
         }
@@ -150,11 +150,11 @@ pub(super) fn emit_inside(
 }
 
 /// The address of an element that is inside, without a constant distance.
-fn inside_at(e: &mut Emitter<'_, '_>, inside: &Inside, counter: Value) -> (Value, i32) {
+fn inside_at(e: &mut Emitter<'_, '_>, inside: &AffineElement, counter: Value) -> (Value, i32) {
     let place = e.places.of[&e.routine.slot(inside.array).offset()].clone();
     let (mut at, mut moving, mut offset) = (e.b.use_var(place.first), Vec::new(), 0);
     for (axis, index) in inside.indices.iter().enumerate() {
-        let is_in_one_piece = axis + 1 == inside.indices.len() && inside.is_in_one_piece();
+        let is_in_one_piece = axis + 1 == inside.indices.len() && inside.goes_along_last_axis();
         let mut fixed = index.clone();
         let distance = if is_in_one_piece {
             let size = i64::from(inside.element.size());
@@ -182,7 +182,7 @@ fn inside_at(e: &mut Emitter<'_, '_>, inside: &Inside, counter: Value) -> (Value
 fn get(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>, varies: &[bool]) {
     let [array, indices @ ..] = instructed.operands else { unreachable!("an array and indices") };
     let varies = &varies[1..];
-    let (checks, at) = element_at(e, *array, indices, varies, Access::Read);
+    let (checks, at) = element_at(e, *array, indices, varies, ElementAccess::Read);
     let checks = folded(e, checks, varies);
     let refused = outside(e, checks);
     match element {
@@ -210,7 +210,7 @@ fn set(e: &mut Emitter<'_, '_>, element: ScalarType, instructed: Instructed<'_>,
         unreachable!("an array, a value, indices")
     };
     let value = e.scalar(*value);
-    let (checks, at) = element_at(e, *array, indices, &varies[2..], Access::Write);
+    let (checks, at) = element_at(e, *array, indices, &varies[2..], ElementAccess::Write);
     let refused = outside(e, checks);
     e.unless(&refused, instructed, |e| {
         write(e, element, value, at, 0);
@@ -252,12 +252,12 @@ fn element_at(
     array: ValueId,
     indices: &[ValueId],
     varies: &[bool],
-    access: Access,
+    access: ElementAccess,
 ) -> (Vec<Check>, Value) {
     let place = e.places.of[&e.routine.slot(array).offset()].clone();
     let bounds = match access {
-        Access::Read => place.readable,
-        Access::Write => place.writable,
+        ElementAccess::Read => place.readable,
+        ElementAccess::Write => place.writable,
     };
     let bounds = bounds.expect("it was seen that the routine does this");
     // What the loop does not change is added up first, and so before the loop.

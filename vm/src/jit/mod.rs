@@ -25,7 +25,6 @@
 //! programs that run often.
 
 mod abilities;
-mod affine;
 mod choosing;
 mod compiled;
 mod counted;
@@ -34,7 +33,6 @@ mod emitter;
 mod error;
 mod hot;
 mod listing;
-mod loops;
 mod order;
 mod places;
 mod preserving;

@@ -11,6 +11,7 @@
 use crate::layout::element_place::key;
 use crate::operator::Kernel;
 use crate::operator::primitive::Primitive;
+use crate::program::counted::ElementAccess;
 use crate::program::{Instruction, Routine};
 use crate::value::nd_type::MAX_RANK;
 use cranelift_codegen::ir::types;
@@ -39,22 +40,15 @@ pub(super) struct Place {
     pub(super) strides: Vec<Variable>,
 }
 
-/// What is done with an element.
-#[derive(Clone, Copy)]
-pub(super) enum Access {
-    Read,
-    Write,
-}
-
 /// The arrays of a routine whose elements are read or written: offset of the slot, key, number of axes and what is done.
-fn accessed(routine: &Routine) -> impl Iterator<Item = (u32, u32, usize, Access)> + '_ {
+fn accessed(routine: &Routine) -> impl Iterator<Item = (u32, u32, usize, ElementAccess)> + '_ {
     let body = &routine.body;
     body.instructions().iter().filter_map(move |instruction| {
         let Instruction::Operator { operator, operands, .. } = *instruction else { return None };
         let Kernel::Element(code) = body.operators()[operator as usize].kernel() else { return None };
         let (element, rank, access) = match code.primitive? {
-            Primitive::Get(element, rank) => (element, rank, Access::Read),
-            Primitive::Set(element, rank) => (element, rank, Access::Write),
+            Primitive::Get(element, rank) => (element, rank, ElementAccess::Read),
+            Primitive::Set(element, rank) => (element, rank, ElementAccess::Write),
             _ => return None,
         };
         let slot = routine.slot(body.list(operands)[0]).offset();
@@ -82,8 +76,8 @@ impl Places {
                 strides: (0..rank).map(|_| b.declare_var(types::I64)).collect(),
             });
             let bounds = match access {
-                Access::Read => &mut place.readable,
-                Access::Write => &mut place.writable,
+                ElementAccess::Read => &mut place.readable,
+                ElementAccess::Write => &mut place.writable,
             };
             bounds.get_or_insert_with(|| b.declare_var(types::I64));
         }

@@ -24,13 +24,6 @@ pub(super) struct Recording {
 /// Operations of a recipe that has rare operands, at most: what is longer stays a call.
 const LONGEST: usize = 120;
 
-/// A single operation on two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Plain {
-    Binary(BinaryOp),
-    Compare(Comparison),
-}
-
 impl Recording {
     /// Number of operations.
     pub(super) fn len(&self) -> usize {
@@ -40,24 +33,6 @@ impl Recording {
     /// Cycles until the result is there, about.
     pub(super) fn latency(&self) -> u64 {
         self.list.terms().map(|(_, op, lane)| latency(op, lane)).sum()
-    }
-
-    /// The operation, if it is a single one on both operands in their order.
-    pub(super) fn plain(&self, e: &Emitter<'_, '_>, operands: &[ValueId]) -> Option<Plain> {
-        let is_operand = |term: Term, number: u16| match self.list.op(term) {
-            Op::Column(column) => column == number,
-            Op::Literal(bits) => match e.literal(operands[usize::from(number)]) {
-                Some(ScalarValue::Int64(x)) => *x as u64 == bits,
-                _ => false,
-            },
-            _ => false,
-        };
-        let (plain, x, y) = match self.list.op(self.recorded.cells.or(self.recorded.present)?) {
-            Op::Binary(op, x, y) => (Plain::Binary(op), x, y),
-            Op::Compare(comparison, x, y) => (Plain::Compare(comparison), x, y),
-            _ => return None,
-        };
-        (operands.len() == 2 && is_operand(x, 0) && is_operand(y, 1)).then_some(plain)
     }
 
     /// True if it computes with integers and truths only.

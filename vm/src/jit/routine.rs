@@ -6,13 +6,11 @@
 //! end        store results, put down fuel, return
 //! ```
 
-use crate::jit::affine::Sum;
 use crate::jit::choosing;
-use crate::jit::counted::{CountedLoop, counted_loops, read_outside};
+use crate::jit::counted::{TwiceLoop, read_outside, twice_loops};
 use crate::jit::elements;
 use crate::jit::emitter::{Emitter, Instructed};
 use crate::jit::error::NotCompiled;
-use crate::jit::loops::Written;
 use crate::jit::order::{Operation, order};
 use crate::jit::preserving::Preserving;
 use crate::jit::primitives;
@@ -22,6 +20,8 @@ use crate::jit::variables::{is_all_leaves, leaves};
 use crate::machine::parts::{RoutineParts, Step};
 use crate::operator::cell::YIELD_INTERVAL;
 use crate::operator::{Kernel, Overload};
+use crate::program::affine::IntegerOperation;
+use crate::program::written::Written;
 use crate::program::{Instruction, Routine, ValueId};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, FuncRef, Function, InstBuilder, SourceLoc, Value, types};
@@ -53,8 +53,8 @@ pub(super) fn translate(
         Emitter::new(FunctionBuilder::new(function, frontend), isa, routine, parts, has_jumps, rare);
     let reads = reads(&emitter);
     let written = Written::of(routine, &emitter.owners);
-    let counted = counted_loops(&emitter, &written);
-    let of_both = read_outside(&emitter, &counted);
+    let twice = twice_loops(&emitter, &written);
+    let of_both = read_outside(&emitter, &twice);
     emitter.redefined.extend(of_both);
     let mut translator = Translator {
         e: emitter,
@@ -64,7 +64,7 @@ pub(super) fn translate(
         since_look: 0,
         reads,
         written,
-        counted,
+        twice,
         choices: HashMap::new(),
         in_place: 0,
         unchecked: None,
@@ -118,7 +118,7 @@ struct Translator<'r, 'f> {
     reads: Vec<u32>,
     written: Written,
     /// By the jump that leads there: loops of which two [versions](crate::jit::versions) are made.
-    counted: HashMap<usize, Rc<CountedLoop>>,
+    twice: HashMap<usize, Rc<TwiceLoop>>,
     /// By begin of such a loop that goes on: where it is chosen between them.
     choices: HashMap<usize, Block>,
     /// Operations of usual values so far.
@@ -128,7 +128,7 @@ struct Translator<'r, 'f> {
 }
 
 struct Unchecked {
-    counted: Rc<CountedLoop>,
+    twice: Rc<TwiceLoop>,
     /// The counter where the turn begins.
     counter: Value,
 }
@@ -288,8 +288,8 @@ impl<'r> Translator<'r, '_> {
 
     fn jump(&mut self, ip: usize, instruction: &Instruction) {
         self.since_look = 0;
-        if let Some(counted) = self.counted.get(&ip).cloned() {
-            self.versions(ip, &counted);
+        if let Some(twice) = self.twice.get(&ip).cloned() {
+            self.versions(ip, &twice);
             return;
         }
         let target = self.target(ip);
@@ -320,7 +320,7 @@ impl<'r> Translator<'r, '_> {
     /// Goes to a block, with which the run goes on at an instruction.
     fn go(&mut self, ip: usize, next: usize, block: Block) {
         let is_paid =
-            self.unchecked.as_ref().is_some_and(|unchecked| unchecked.counted.within.contains(&next));
+            self.unchecked.as_ref().is_some_and(|unchecked| unchecked.twice.counted.within.contains(&next));
         match self.choices.get(&next).copied() {
             _ if is_paid => self.e.go_paid(next, block),
             Some(choice) if next <= ip => self.go_back(ip, next, block, choice),
@@ -369,7 +369,8 @@ impl<'r> Translator<'r, '_> {
     }
 
     /// The way into a counted loop, and its turns without checks. The turns with checks follow.
-    fn versions(&mut self, ip: usize, counted: &Rc<CountedLoop>) {
+    fn versions(&mut self, ip: usize, twice: &Rc<TwiceLoop>) {
+        let counted = &twice.counted;
         let (begin, back) = (*counted.within.start(), *counted.within.end());
         let [test, choice, turn] = [(); 3].map(|()| self.e.b.create_block());
         self.e.go(ip, counted.test, test);
@@ -380,7 +381,7 @@ impl<'r> Translator<'r, '_> {
         let (last, moved) = (self.e.b.declare_var(types::I64), self.e.b.declare_var(types::I8));
         let no = self.e.b.ins().iconst(types::I8, 0);
         self.e.b.def_var(moved, no);
-        self.e.choose_version(counted, last, [turn, self.block(begin)]);
+        self.e.choose_version(twice, last, [turn, self.block(begin)]);
         // The blocks of the other version are put back afterwards.
         let checked: Vec<Option<Block>> = self.blocks[counted.within.clone()].to_vec();
         self.blocks[begin] = None;
@@ -389,7 +390,7 @@ impl<'r> Translator<'r, '_> {
         }
         self.e.begin(turn);
         let counter = self.e.scalar(counted.counter.owner);
-        self.unchecked = Some(Unchecked { counted: counted.clone(), counter });
+        self.unchecked = Some(Unchecked { twice: twice.clone(), counter });
         self.instructions(begin..back);
         self.unchecked = None;
         let (reached, last) = (self.e.scalar(counted.counter.owner), self.e.b.use_var(last));
@@ -405,18 +406,18 @@ impl<'r> Translator<'r, '_> {
 
     /// Emits what needs no check in this version of a loop; false of anything else.
     fn unchecked(&mut self, ip: usize, instructed: Instructed<'_>) -> bool {
-        let Some(Unchecked { counted, counter }) = &self.unchecked else { return false };
-        if let Some(inside) = counted.elements.get(&ip) {
+        let Some(Unchecked { twice, counter }) = &self.unchecked else { return false };
+        if let Some(inside) = twice.counted.elements.get(&ip) {
             elements::emit_inside(&mut self.e, instructed, inside, *counter);
             return true;
         }
-        let sum = counted.exact.get(&ip).copied();
+        let sum = twice.exact.get(&ip).copied();
         sum.is_some_and(|sum| {
             let [x, y] = [0, 1].map(|number| self.e.scalar(instructed.operands[number]));
             let computed = match sum {
-                Sum::Plus => self.e.b.ins().iadd(x, y),
-                Sum::Minus => self.e.b.ins().isub(x, y),
-                Sum::Times => self.e.b.ins().imul(x, y),
+                IntegerOperation::Plus => self.e.b.ins().iadd(x, y),
+                IntegerOperation::Minus => self.e.b.ins().isub(x, y),
+                IntegerOperation::Times => self.e.b.ins().imul(x, y),
             };
             let leaf = self.e.leaves(instructed.results[0])[0];
             self.e.define(instructed.results[0], leaf, computed);
@@ -426,7 +427,7 @@ impl<'r> Translator<'r, '_> {
 
     /// By value: true if the innermost loop changes it.
     fn varies(&self, values: &[ValueId]) -> Vec<bool> {
-        let unchecked = self.unchecked.as_ref().map(|unchecked| unchecked.counted.within.clone());
+        let unchecked = self.unchecked.as_ref().map(|unchecked| unchecked.twice.counted.within.clone());
         let inner = unchecked.or_else(|| self.sealing.inner());
         let varies = |value: &ValueId| {
             inner.as_ref().is_some_and(|inner| self.written.within(self.e.owner(*value), inner))

@@ -12,10 +12,10 @@
 //! The copy without checks has nothing that changes where elements stand, so that this is computed before it, and its fuel is subtracted without
 //! a question. Both leave the same values, stop at the same instruction, and use the same fuel.
 
-use crate::jit::affine::{Affine, RANGE, Step};
-use crate::jit::counted::CountedLoop;
+use crate::jit::counted::TwiceLoop;
 use crate::jit::emitter::Emitter;
-use crate::jit::places::Access;
+use crate::program::affine::{AFFINE_RANGE, Affine, CounterStep};
+use crate::program::counted::{CountedLoop, ElementAccess};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -29,12 +29,13 @@ impl Emitter<'_, '_> {
     /// the value of `last` behind the last turn without checks.
     pub(super) fn choose_version(
         &mut self,
-        counted: &CountedLoop,
+        twice: &TwiceLoop,
         last: Variable,
         [unchecked, checked]: [Block; 2],
     ) {
+        let counted = &twice.counted;
         let (counter, end) = (self.scalar(counted.counter.owner), self.scalar(counted.end.value));
-        let is_up = !matches!(counted.counter.step, Step::Literal(..0));
+        let is_up = counted.is_up();
         let mut distance = match is_up {
             true => self.b.ins().isub(end, counter),
             false => self.b.ins().isub(counter, end),
@@ -45,8 +46,8 @@ impl Emitter<'_, '_> {
         let mut holds = Vec::new();
         // By how much a turn comes nearer to the end.
         let step = match counted.counter.step {
-            Step::Literal(step) => self.b.ins().iconst(types::I64, step),
-            Step::Value(step) => {
+            CounterStep::Literal(step) => self.b.ins().iconst(types::I64, step),
+            CounterStep::Value(step) => {
                 let step = self.scalar(step);
                 let is_up = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, step, 0);
                 holds.extend([is_up, self.is_in_range(step)]);
@@ -55,7 +56,7 @@ impl Emitter<'_, '_> {
             }
         };
         let turns = match counted.counter.step {
-            Step::Literal(1 | -1) => distance,
+            CounterStep::Literal(1 | -1) => distance,
             _ => {
                 let nearer = if is_up { step } else { self.b.ins().ineg(step) };
                 let before = self.b.ins().iadd_imm_s(distance, -1);
@@ -65,7 +66,7 @@ impl Emitter<'_, '_> {
         };
         let fuel = self.fuel.expect("a routine with jumps charges fuel");
         let left = self.b.use_var(fuel);
-        let of_turn = self.b.ins().iconst(types::I64, counted.fuel);
+        let of_turn = self.b.ins().iconst(types::I64, twice.fuel);
         let paid = self.b.ins().sdiv(left, of_turn);
         let turns = self.b.ins().smin(turns, paid);
         let is_worth = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, turns, FEWEST);
@@ -91,11 +92,11 @@ impl Emitter<'_, '_> {
             let slot = self.routine.slot(inside.array).offset();
             let place = self.places.of[&slot].clone();
             let bound = match inside.access {
-                Access::Read => place.readable,
-                Access::Write => place.writable,
+                ElementAccess::Read => place.readable,
+                ElementAccess::Write => place.writable,
             };
             for (axis, index) in inside.indices.iter().enumerate() {
-                if !known.insert((slot, axis, matches!(inside.access, Access::Read), index.clone())) {
+                if !known.insert((slot, axis, matches!(inside.access, ElementAccess::Read), index.clone())) {
                     continue;
                 }
                 let size = match axis {
@@ -118,7 +119,7 @@ impl Emitter<'_, '_> {
                 }
             }
             let last = inside.indices.len() - 1;
-            if inside.is_in_one_piece() && in_one_piece.insert(slot) {
+            if inside.goes_along_last_axis() && in_one_piece.insert(slot) {
                 let stride = self.b.use_var(place.strides[last]);
                 let size = i64::from(inside.element.size());
                 holds.push(self.b.ins().icmp_imm_s(IntCC::Equal, stride, size));
@@ -127,8 +128,8 @@ impl Emitter<'_, '_> {
     }
 
     fn is_in_range(&mut self, value: Value) -> Value {
-        let above = self.b.ins().iadd_imm_s(value, RANGE);
-        self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, above, 2 * RANGE)
+        let above = self.b.ins().iadd_imm_s(value, AFFINE_RANGE);
+        self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, above, 2 * AFFINE_RANGE)
     }
 
     /// What a form is but for the counter.

@@ -12,12 +12,17 @@
 //!   └─────── eval       v2 = o0(v0); v1 = o1(v2, v3); jumps, traps, calls, guards
 //! ```
 //!
+//! What tiers that make code ask of a program without running it is here as well: [`cfg`], [`liveness`], and loops whose turns are
+//! [`counted`].
+//!
 //! Operands are *values*, not slots: slots are shared over time, values are not. That is what lets
 //! an independent checker prove an allocation right, and a layout dump show what lived where.
 
+pub mod affine;
 pub mod body;
 pub mod catch;
 pub mod cfg;
+pub mod counted;
 pub mod dump;
 pub mod instruction;
 pub mod liveness;
@@ -28,6 +33,7 @@ pub mod text;
 pub mod verify;
 pub mod verify_error;
 mod verify_parallel;
+pub mod written;
 
 pub use body::Body;
 pub use catch::Catch;

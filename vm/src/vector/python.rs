@@ -220,7 +220,11 @@ pub fn round_integer(x: i64, n: i64) -> Option<i64> {
     if n >= 0 {
         return Some(x);
     }
-    let Some(unit) = u32::try_from(-n).ok().and_then(|n| 10i128.checked_pow(n)) else { return Some(0) };
+    // Every INT64 is nearer to 0 than to 10**20.
+    if n < -19 {
+        return Some(0);
+    }
+    let unit = 10i128.pow(n.unsigned_abs() as u32);
     let (floor, rest) = (i128::from(x).div_euclid(unit), i128::from(x).rem_euclid(unit));
     let goes_up = match (rest * 2).cmp(&unit) {
         Ordering::Less => false,

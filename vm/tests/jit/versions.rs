@@ -39,12 +39,17 @@ impl Loop<'_> {
         let operators = ["math.add", "math.subtract", "python.add", "python.subtract", "math.multiply"];
         let operator = operators[self.random.below(operators.len())];
         let (counter, k, literal) = (self.counter, self.k, self.literal());
-        let operands = match self.random.below(7) {
+        let operands = match self.random.below(8) {
             0 | 1 => return counter,
             2 => return k,
             3 => [counter, literal],
             4 => [literal, counter],
             5 => [counter, k],
+            // Where k was added before, the index does not depend on it, but a sum on the way may overflow.
+            6 => {
+                let of = self.index();
+                [of, k]
+            }
             _ => {
                 let of = self.index();
                 [of, literal]

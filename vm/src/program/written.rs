@@ -1,19 +1,25 @@
-//! Loops: which values the innermost loop around an instruction leaves as they are.
+//! Where values are written, and so which of them a loop leaves as they are.
+//!
+//! ```text
+//! 3: v5 = o1(v5, v2)         by owner: v5 is written at 3 and 9
+//! 9: v5 = o2()               within 2..=7: once; v2: never
+//! ```
 
-use crate::program::program::Owners;
-use crate::program::{Routine, ValueId};
+use crate::program::instruction::ValueId;
+use crate::program::program::{Owners, Routine};
 use hashbrown::HashMap;
 use std::ops::RangeInclusive;
 
 /// Where each value is written.
-pub(super) struct Written {
+#[derive(Debug)]
+pub struct Written {
     /// By owner: the instructions that write it, in their order.
     by: HashMap<ValueId, Vec<usize>>,
 }
 
 impl Written {
     /// Where the values of a routine are written.
-    pub(super) fn of(routine: &Routine, owners: &Owners) -> Written {
+    pub fn of(routine: &Routine, owners: &Owners) -> Written {
         let mut by: HashMap<ValueId, Vec<usize>> = HashMap::new();
         for (ip, instruction) in routine.body.instructions().iter().enumerate() {
             let written = routine.body.writes(instruction).iter();
@@ -23,7 +29,7 @@ impl Written {
     }
 
     /// The instruction that writes the value of an owner, if it is the only one in the routine.
-    pub(super) fn only(&self, owner: ValueId) -> Option<usize> {
+    pub fn only(&self, owner: ValueId) -> Option<usize> {
         match self.by.get(&owner)?[..] {
             [only] => Some(only),
             _ => None,
@@ -31,7 +37,7 @@ impl Written {
     }
 
     /// Those of these instructions that write the value of an owner.
-    pub(super) fn within_loop<'w>(
+    pub fn within_loop<'w>(
         &'w self,
         owner: ValueId,
         instructions: &'w RangeInclusive<usize>,
@@ -42,7 +48,7 @@ impl Written {
     }
 
     /// True if one of these instructions writes the value of an owner.
-    pub(super) fn within(&self, owner: ValueId, instructions: &RangeInclusive<usize>) -> bool {
+    pub fn within(&self, owner: ValueId, instructions: &RangeInclusive<usize>) -> bool {
         self.within_loop(owner, instructions).next().is_some()
     }
 }

@@ -1,0 +1,121 @@
+//! Functions of rules that call special functions, whose texts stand in front of them.
+//!
+//! ```text
+//! static inline double logit_f64(double x) { return special_ln(x / (1 - x)); }
+//! ```
+
+use crate::native::c::locals::CType;
+use crate::native::c::special::{Special, special};
+use crate::native::operation::operators;
+use cembra_vm::builtins::math::{LOG_SIGMOID, LOGIT, SIGMOID, SYMLOG1P};
+use cembra_vm::operator::Overload;
+use cembra_vm::operator::special::FunctionKind;
+use cembra_vm::program::Program;
+use cembra_vm::value::ScalarType;
+use cembra_vm::vector::math::UnaryKind;
+use std::collections::BTreeMap;
+
+/// A function that is made of special functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::native) enum Composed {
+    Sigmoid,
+    LogSigmoid,
+    Logit,
+    Symlog1p,
+}
+
+impl Composed {
+    /// That of an operator, and whether it is one of FLOAT32.
+    fn of(overload: &Overload) -> Option<(Composed, bool)> {
+        let composed = match &**overload.name() {
+            SIGMOID => Composed::Sigmoid,
+            LOG_SIGMOID => Composed::LogSigmoid,
+            LOGIT => Composed::Logit,
+            SYMLOG1P => Composed::Symlog1p,
+            _ => return None,
+        };
+        Some((composed, overload.result().scalar_inside() == Some(ScalarType::Float32)))
+    }
+
+    /// What it calls.
+    fn calls(self) -> &'static [UnaryKind] {
+        match self {
+            Composed::Sigmoid => &[UnaryKind::Sigmoid],
+            Composed::LogSigmoid => &[UnaryKind::Exp, UnaryKind::Log1p],
+            Composed::Logit => &[UnaryKind::Ln],
+            Composed::Symlog1p => &[UnaryKind::Log1p],
+        }
+    }
+}
+
+/// The special functions of a program by their names: those that are operators, and those that [composed] functions call.
+pub(in crate::native) fn special_functions(program: &Program) -> BTreeMap<String, Special> {
+    let called = operators(program).flat_map(|overload| {
+        let composed = Composed::of(overload).into_iter();
+        let parts = composed
+            .flat_map(|(composed, is_single)| composed.calls().iter().map(move |kind| (*kind, is_single)));
+        let parts = parts.map(|(kind, is_single)| match is_single {
+            true => Special::total(FunctionKind::Unary(kind), CType::F32),
+            false => Special::total(FunctionKind::Unary(kind), CType::F64),
+        });
+        special(overload).into_iter().chain(parts).collect::<Vec<_>>()
+    });
+    called.map(|special| (special.name(), special)).collect()
+}
+
+/// The texts of the composed functions that a program calls; a language gives that of one, of FLOAT32 or not.
+pub(in crate::native) fn composed(program: &Program, text: impl Fn(Composed, bool) -> String) -> String {
+    let mut found: Vec<(Composed, bool)> = operators(program).filter_map(Composed::of).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().map(|(composed, is_single)| text(composed, is_single)).collect()
+}
+
+/// The names of the parameters of a composed function.
+fn parameters(composed: Composed) -> &'static [&'static str] {
+    match composed {
+        Composed::Sigmoid => &["x", "half", "slope"],
+        _ => &["x"],
+    }
+}
+
+/// A composed function in C.
+pub(super) fn in_c(composed: Composed, is_single: bool) -> String {
+    let (real, code, end, f) =
+        if is_single { ("float", "f32", "_f32", "f") } else { ("double", "f64", "", "") };
+    let (name, value) = match composed {
+        Composed::Sigmoid => ("sigmoid", format!("special_sigmoid{end}(-(slope * (half - x)))")),
+        Composed::LogSigmoid => {
+            let (above, below) = softplus(end);
+            ("log_sigmoid", format!("x >= 0 ? {above} : {below}"))
+        }
+        Composed::Logit => ("logit", format!("special_ln{end}(x / (1 - x))")),
+        Composed::Symlog1p => ("symlog1p", format!("copysign{f}(special_log1p{end}(fabs{f}(x)), x)")),
+    };
+    let parameters: Vec<String> = parameters(composed).iter().map(|name| format!("{real} {name}")).collect();
+    format!("\nstatic inline {real} {name}_{code}({}) {{ return {value}; }}\n", parameters.join(", "))
+}
+
+/// The same in Rust.
+pub(in crate::native) fn in_rust(composed: Composed, is_single: bool) -> String {
+    let (real, end) = if is_single { ("f32", "_f32") } else { ("f64", "") };
+    let (name, value) = match composed {
+        Composed::Sigmoid => ("sigmoid", format!("special_sigmoid{end}(-(slope * (half - x)))")),
+        Composed::LogSigmoid => {
+            let (above, below) = softplus(end);
+            ("log_sigmoid", format!("if x >= 0.0 {{ {above} }} else {{ {below} }}"))
+        }
+        Composed::Logit => ("logit", format!("special_ln{end}(x / (1.0 - x))")),
+        Composed::Symlog1p => ("symlog1p", format!("special_log1p{end}(x.abs()).copysign(x)")),
+    };
+    let parameters: Vec<String> = parameters(composed).iter().map(|name| format!("{name}: {real}")).collect();
+    format!("\n#[inline]\nfn {name}_{real}({}) -> {real} {{ {value} }}\n", parameters.join(", "))
+}
+
+/// The logarithm of the logistic curve from 0 on, and below.
+fn softplus(end: &str) -> (String, String) {
+    (
+        format!("-special_log1p{end}(special_exp{end}(-x))"),
+        format!("x - special_log1p{end}(special_exp{end}(x))"),
+    )
+}
