@@ -138,10 +138,17 @@ fn edges_are_taken_apart_and_expanded() {
 #[test]
 fn edges_that_are_none_are_refused() {
     let (_folder, cache) = sanitized();
-    let cases: [(&str, &str, &[Option<i64>], Category); 7] = [
+    let cases: [(&str, &str, &[Option<i64>], Category); 9] = [
         ("edge.sizes(edge.from_sizes(v))", "v", &[Some(2), Some(-1)], Category::IndexOutOfRange),
         ("edge.sizes(edge.from_sizes(v))", "v", &[Some(2), None], Category::IndexOutOfRange),
-        ("edge.sizes(edge.from_sizes(v))", "v", &[Some(i64::MAX), Some(1)], Category::IndexOutOfRange),
+        ("edge.sizes(edge.from_sizes(v))", "v", &[Some(i64::MAX), Some(1)], Category::Limit),
+        ("edge.sizes(edge.from_split_points(v))", "v", &[Some(0), Some(1 << 40)], Category::Limit),
+        (
+            "edge.sizes(edge.from_split_points(v))",
+            "v",
+            &[Some(0), Some(1 << 40), Some(5)],
+            Category::IndexOutOfRange,
+        ),
         ("edge.sizes(edge.from_split_points(v))", "v", &[Some(1), Some(2)], Category::IndexOutOfRange),
         ("edge.sizes(edge.from_split_points(v))", "v", &[], Category::IndexOutOfRange),
         ("edge.mapping(edge.from_mapping(v, int64(2)))", "v", &[Some(2), Some(0)], Category::IndexOutOfRange),
