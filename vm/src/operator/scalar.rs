@@ -5,10 +5,10 @@
 //! *mode*: which operands come from the accumulators, and whether the result is stored.
 
 use crate::layout::PlainSlot;
-use crate::layout::access::Accumulator;
+use crate::layout::access::{Accumulator, Accumulators};
 use crate::operator::block::BlockKernel;
 use crate::operator::block_loops::{block1, block2, block3, block4};
-use crate::operator::cell::{Cell, Registers, Run, go, next, raise};
+use crate::operator::cell::{Cell, Run, State, go, next, raise};
 use crate::operator::function::{Outcome, function};
 use crate::operator::threaded::{
     Carried, FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
@@ -214,11 +214,10 @@ where
 unsafe fn operand<A: PlainSlot, const ACCUMULATED: bool>(
     frame: *mut u8,
     offset: u32,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) -> A {
     match ACCUMULATED {
-        true => A::from_accumulators(float, bits),
+        true => A::from_accumulators(held),
         // SAFETY: the caller's promise.
         false => unsafe { A::load(frame.add(offset as usize)) },
     }
@@ -232,22 +231,20 @@ unsafe fn operand<A: PlainSlot, const ACCUMULATED: bool>(
 unsafe fn finish<R: PlainSlot, const HELD: bool>(
     result: Result<R, impl Into<Fault>>,
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: `out` is the verified place of an `R`.
     unsafe {
         let value = match result {
             Ok(value) => value,
-            Err(fault) => return raise(cell, registers, fault),
+            Err(fault) => return raise(cell, state, fault),
         };
         if !HELD {
-            R::store(frame.add((*cell).out as usize), value);
+            R::store(state.frame.add((*cell).out as usize), value);
         }
-        let (float, bits) = value.into_accumulators(float, bits);
-        next(cell, frame, registers, float, bits)
+        let held = value.into_accumulators(held);
+        next(cell, state, held)
     }
 }
 
@@ -255,10 +252,8 @@ unsafe fn finish<R: PlainSlot, const HELD: bool>(
 /// The contract of [`Run`].
 unsafe fn run1<F, A, R, O, const MODE: usize>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell
 where
     F: Fn(A) -> O + Copy,
@@ -270,13 +265,13 @@ where
     unsafe {
         let [a, ..] = (*cell).args;
         let a: A = match MODE & FIRST_IN_ACCUMULATOR {
-            0 => operand::<A, false>(frame, a, float, bits),
-            _ => operand::<A, true>(frame, a, float, bits),
+            0 => operand::<A, false>(state.frame, a, held),
+            _ => operand::<A, true>(state.frame, a, held),
         };
         let result = function::<F>()(a).split();
         match MODE & RESULT_NOT_STORED {
-            0 => finish::<R, false>(result, cell, frame, registers, float, bits),
-            _ => finish::<R, true>(result, cell, frame, registers, float, bits),
+            0 => finish::<R, false>(result, cell, state, held),
+            _ => finish::<R, true>(result, cell, state, held),
         }
     }
 }
@@ -285,10 +280,8 @@ where
 /// The contract of [`Run`].
 unsafe fn run2<F, A, B, R, O, const MODE: usize>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell
 where
     F: Fn(A, B) -> O + Copy,
@@ -299,11 +292,11 @@ where
 {
     // SAFETY: as in `run1`.
     unsafe {
-        let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
+        let (a, b) = operands2::<A, B, MODE>(cell, state.frame, held);
         let result = function::<F>()(a, b).split();
         match MODE & RESULT_NOT_STORED {
-            0 => finish::<R, false>(result, cell, frame, registers, float, bits),
-            _ => finish::<R, true>(result, cell, frame, registers, float, bits),
+            0 => finish::<R, false>(result, cell, state, held),
+            _ => finish::<R, true>(result, cell, state, held),
         }
     }
 }
@@ -314,19 +307,18 @@ where
 pub(super) unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
     cell: *const Cell,
     frame: *mut u8,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) -> (A, B) {
     // SAFETY: as in `run1`.
     unsafe {
         let [a, b, ..] = (*cell).args;
         let a = match MODE & FIRST_IN_ACCUMULATOR {
-            0 => operand::<A, false>(frame, a, float, bits),
-            _ => operand::<A, true>(frame, a, float, bits),
+            0 => operand::<A, false>(frame, a, held),
+            _ => operand::<A, true>(frame, a, held),
         };
         let b = match MODE & SECOND_IN_ACCUMULATOR {
-            0 => operand::<B, false>(frame, b, float, bits),
-            _ => operand::<B, true>(frame, b, float, bits),
+            0 => operand::<B, false>(frame, b, held),
+            _ => operand::<B, true>(frame, b, held),
         };
         (a, b)
     }
@@ -339,10 +331,8 @@ pub(super) unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
 /// The contract of [`Run`].
 unsafe fn compare_and_jump<F, A, B, R, const MODE: usize, const SENSE: bool>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell
 where
     F: Fn(A, B) -> R + Copy,
@@ -352,9 +342,9 @@ where
 {
     // SAFETY: as in `run1`; the jump target was checked by the verifier.
     unsafe {
-        let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
+        let (a, b) = operands2::<A, B, MODE>(cell, state.frame, held);
         let jumps = function::<F>()(a, b).holds() == SENSE;
-        jump_where(jumps, cell, frame, registers, float, bits)
+        jump_where(jumps, cell, state, held)
     }
 }
 
@@ -366,10 +356,8 @@ where
 pub(super) unsafe fn jump_where(
     jumps: bool,
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the caller's promise.
     unsafe {
@@ -377,22 +365,16 @@ pub(super) unsafe fn jump_where(
         match jumps {
             true => {
                 let target = cell.offset(target as i32 as isize);
-                go(cell, target, fuel >> 16, frame, registers, float, bits)
+                go(cell, target, fuel >> 16, state, held)
             }
-            false => go(cell, cell.add(1), fuel & 0xFFFF, frame, registers, float, bits),
+            false => go(cell, cell.add(1), fuel & 0xFFFF, state, held),
         }
     }
 }
 
 /// # Safety
 /// The contract of [`Run`].
-unsafe fn run3<F, A, B, C, R, O>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell
+unsafe fn run3<F, A, B, C, R, O>(cell: *const Cell, state: State, held: Accumulators) -> *const Cell
 where
     F: Fn(A, B, C) -> O + Copy,
     A: PlainSlot,
@@ -403,21 +385,15 @@ where
 {
     // SAFETY: as in `run1`.
     unsafe {
-        let [a, b, c, _] = (*cell).args.map(|offset| frame.add(offset as usize));
+        let [a, b, c, _] = (*cell).args.map(|offset| state.frame.add(offset as usize));
         let result = function::<F>()(A::load(a), B::load(b), C::load(c)).split();
-        finish::<R, false>(result, cell, frame, registers, float, bits)
+        finish::<R, false>(result, cell, state, held)
     }
 }
 
 /// # Safety
 /// The contract of [`Run`].
-unsafe fn run4<F, A, B, C, D, R, O>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell
+unsafe fn run4<F, A, B, C, D, R, O>(cell: *const Cell, state: State, held: Accumulators) -> *const Cell
 where
     F: Fn(A, B, C, D) -> O + Copy,
     A: PlainSlot,
@@ -429,8 +405,8 @@ where
 {
     // SAFETY: as in `run1`.
     unsafe {
-        let [a, b, c, d] = (*cell).args.map(|offset| frame.add(offset as usize));
+        let [a, b, c, d] = (*cell).args.map(|offset| state.frame.add(offset as usize));
         let result = function::<F>()(A::load(a), B::load(b), C::load(c), D::load(d)).split();
-        finish::<R, false>(result, cell, frame, registers, float, bits)
+        finish::<R, false>(result, cell, state, held)
     }
 }

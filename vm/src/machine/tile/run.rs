@@ -5,6 +5,7 @@
 //! elements    shapes agree   never missing       outputs of that shape      blocks, faults by element
 //! ```
 
+use crate::layout::access::Accumulators;
 use crate::layout::handle::ArrayHandle;
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::axes::Elements;
@@ -17,7 +18,7 @@ use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::steps::Whole;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
-use crate::operator::cell::{Cell, Registers, Strips, next, raise};
+use crate::operator::cell::{Cell, Registers, State, Strips, next, raise};
 use crate::operator::fold_kernel::Folded;
 use crate::operator::meter::Meter;
 use crate::value::{ArrayRows, Fault, NdType, ScalarType};
@@ -31,24 +32,23 @@ use bumpalo::collections::Vec as BumpVec;
 /// code.
 pub(in crate::machine) unsafe fn run_region(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the number was made together with the regions; the verifier checked the slots of their
     // inputs and outputs.
     unsafe {
+        let State { frame, registers } = state;
         let region = &*(*registers).regions.cast::<Region>().add((*cell).args[0] as usize);
         (*registers).at = cell;
         (*registers).running = cell;
         let outcome = region.run(frame, &*registers);
         (*registers).running = std::ptr::null();
         match outcome {
-            Ok(()) => next(cell, frame, registers, float, bits),
+            Ok(()) => next(cell, state, held),
             Err(error) => {
                 (*registers).blamed = Some(error.ip);
-                raise(cell, registers, error.fault)
+                raise(cell, state, error.fault)
             }
         }
     }
