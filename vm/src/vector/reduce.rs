@@ -176,10 +176,7 @@ pub fn median<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn go_on() -> bool {
-        false
-    }
+    use crate::vector::stop::go_on;
 
     #[test]
     fn published_values() {

@@ -173,10 +173,7 @@ pub fn quantile_by<A: Key, T: SummedFloat>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn go_on() -> bool {
-        false
-    }
+    use crate::vector::stop::go_on;
 
     #[test]
     fn published_values() {

@@ -373,18 +373,6 @@ fn cost(list: &List) -> u32 {
 fn lane(element: ScalarType) -> Option<Option<Lane>> {
     match element {
         ScalarType::Unit => Some(None),
-        ScalarType::Boolean => Some(Some(Lane::Mask)),
-        ScalarType::Int32 => Some(Some(Lane::I32)),
-        ScalarType::Int64 => Some(Some(Lane::I64)),
-        ScalarType::Float32 => Some(Some(Lane::F32)),
-        ScalarType::Float64 | ScalarType::WeakFloat => Some(Some(Lane::F64)),
-        ScalarType::Text
-        | ScalarType::Bytes
-        | ScalarType::Int8
-        | ScalarType::Int16
-        | ScalarType::Uint8
-        | ScalarType::Uint16
-        | ScalarType::Uint32
-        | ScalarType::Uint64 => None,
+        element => Lane::of(element).map(Some),
     }
 }
