@@ -80,32 +80,12 @@ impl Region {
         self.folds.iter().zip(runs).map(|(fold, runs)| fold.kernel.kept_bytes(*runs)).sum()
     }
 
-    /// Writes the results of all rows or elements of this shape.
+    /// Writes the results of folds of all rows or elements of this shape.
     ///
     /// # Safety
     /// `frame` is a frame that the slots of results were verified for; what is known is of all rows or elements.
-    #[inline(always)]
-    pub(super) unsafe fn finish_folds(
-        &self,
-        folded: &[Folded<'_>],
-        runs: &[Runs],
-        shape: &[usize],
-        frame: *mut u8,
-        meter: &Meter<'_>,
-    ) -> Result<(), Box<MemberFault>> {
-        match self.folds.is_empty() {
-            true => Ok(()),
-            // SAFETY: the caller's promise.
-            false => unsafe { self.finish_of(folded, runs, shape, frame, meter) },
-        }
-    }
-
-    /// The same of folds, of which there are some.
-    ///
-    /// # Safety
-    /// As [`Region::finish_folds`].
     #[inline(never)]
-    unsafe fn finish_of(
+    pub(super) unsafe fn finish_folds(
         &self,
         folded: &[Folded<'_>],
         runs: &[Runs],

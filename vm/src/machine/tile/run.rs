@@ -21,6 +21,7 @@ use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, State, Strips, next, raise};
 use crate::operator::fold_kernel::Folded;
 use crate::operator::meter::Meter;
+use crate::operator::runs::Runs;
 use crate::value::{ArrayRows, Fault, NdType, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -102,7 +103,9 @@ impl Region {
                 self.run_at_once(choice, columns, presence, Whole { rows, size: rows }, arena, &mut [])
             } else {
                 let lent = if is_lent { self.lent(frame, arena) } else { &[] };
-                let all = AllRows { rows, columns, presence, lent, choice };
+                let (moving, uneven, runs) =
+                    (&*self.moving, Uneven::Rows(lent), self.runs_of_rows(rows, arena));
+                let all = AllRows { rows, columns, presence, moving, uneven, runs, choice };
                 return self.run_all(all, frame, registers);
             }
         };
@@ -114,49 +117,64 @@ impl Region {
     /// Computes all rows of the outputs where there is more to do than [to run all steps once](Region::run_at_once).
     ///
     /// # Safety
-    /// As [`Region::run`]; all columns but those in scratch memory have these rows.
+    /// As [`Region::run_columns`].
     #[inline(never)]
     unsafe fn run_all(
         &self,
-        AllRows { rows, columns, presence, lent, choice }: AllRows<'_>,
+        all: AllRows<'_>,
+        frame: *mut u8,
+        registers: &Registers,
+    ) -> Result<Settled, Box<MemberFault>> {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_columns(all, frame, registers) }
+    }
+
+    /// Computes all rows or elements of the outputs, and what becomes of them in folds.
+    ///
+    /// # Safety
+    /// As [`Region::run`]; all columns but those in scratch memory have these rows or elements.
+    #[inline(always)]
+    unsafe fn run_columns(
+        &self,
+        AllRows { rows, columns, presence, moving, uneven, runs, choice }: AllRows<'_>,
         frame: *mut u8,
         registers: &Registers,
     ) -> Result<Settled, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
-        let runs = self.runs_of_rows(rows, arena);
+        let (is_in_place, shape) = match uneven {
+            Uneven::Rows(lent) => (lent.is_empty(), &[rows][..]),
+            Uneven::Elements(elements) => (elements.is_in_place(), elements.shape()),
+        };
         let (folded, kept) = self.begin_folds(runs, rows, arena, meter)?;
         // SAFETY: the caller's promise.
         let outcome = unsafe {
-            if lent.is_empty() && choice.is_at_once(rows) {
-                self.run_at_once(choice, columns, presence, Whole { rows, size: rows }, arena, folded)
+            if is_in_place && choice.is_at_once(rows) {
+                let size = shape.last().map_or(1, |size| *size);
+                self.run_at_once(choice, columns, presence, Whole { rows, size }, arena, folded)
             } else {
-                let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
                 let (watch, Choice { schedule, strips }) = (meter.watch_place(), choice);
-                let blocks = Blocks {
-                    region: self,
-                    schedule,
-                    strips,
-                    rows,
-                    columns,
-                    presence,
-                    moving,
-                    uneven,
-                    runs,
-                    watch,
-                };
+                let region = self;
+                let blocks =
+                    Blocks { region, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
                 blocks.run(arena, registers.threads, folded)
             }
         };
         self.end_folds(kept, meter);
         // SAFETY: the caller's promise.
         unsafe { self.normalize(frame, presence) };
-        outcome?;
+        outcome.map_err(|fault| match uneven {
+            Uneven::Rows(_) => fault,
+            Uneven::Elements(elements) => Box::new(elements.locate(*fault)),
+        })?;
         if self.settle(folded, choice) == Settled::NotFolds {
             return Ok(Settled::NotFolds);
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.finish_folds(folded, runs, &[rows], frame, meter) }.map(|()| Settled::All)
+        if !self.folds.is_empty() {
+            // SAFETY: the caller's promise.
+            unsafe { self.finish_folds(folded, runs, shape, frame, meter)? };
+        }
+        Ok(Settled::All)
     }
 
     /// Computes all elements of the outputs.
@@ -185,38 +203,10 @@ impl Region {
         self.charge(rows, meter, attempt)?;
         let has_eights = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
         let choice = self.choose(columns, &[], rows, attempt.strips(registers), has_eights);
-        let (folded, kept) = self.begin_folds(runs, rows, arena, meter)?;
-        let presence = &[];
+        let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
+        let all = AllRows { rows, columns, presence: &[], moving, uneven, runs, choice };
         // SAFETY: all columns but those in scratch memory have this many elements now.
-        let outcome = unsafe {
-            if elements.is_in_place() && choice.is_at_once(rows) {
-                let size = elements.shape().last().map_or(1, |size| *size);
-                self.run_at_once(choice, columns, presence, Whole { rows, size }, arena, folded)
-            } else {
-                let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
-                let (watch, Choice { schedule, strips }) = (meter.watch_place(), choice);
-                let blocks = Blocks {
-                    region: self,
-                    schedule,
-                    strips,
-                    rows,
-                    columns,
-                    presence,
-                    moving,
-                    uneven,
-                    runs,
-                    watch,
-                };
-                blocks.run(arena, registers.threads, folded)
-            }
-        };
-        self.end_folds(kept, meter);
-        outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
-        if self.settle(folded, choice) == Settled::NotFolds {
-            return Ok(Settled::NotFolds);
-        }
-        // SAFETY: the caller's promise.
-        unsafe { self.finish_folds(folded, runs, elements.shape(), frame, meter) }.map(|()| Settled::All)
+        unsafe { self.run_columns(all, frame, registers) }
     }
 
     /// Forgets presence words of outputs that miss no row.
@@ -456,12 +446,14 @@ struct Loaded {
     is_complete: bool,
 }
 
-/// All rows of a region, and how they are computed.
+/// All rows or elements of a region, as [`Blocks`] has them, and how they are computed.
 struct AllRows<'a> {
     rows: usize,
     columns: &'a mut [Column],
     presence: &'a [Presence],
-    lent: &'a [Lent],
+    moving: &'a [u16],
+    uneven: Uneven<'a>,
+    runs: &'a [Runs],
     choice: Choice<'a>,
 }
 
