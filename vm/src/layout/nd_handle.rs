@@ -144,8 +144,7 @@ impl RawElements {
     fn view(&self) -> NdView<'_> {
         // SAFETY: who lent the elements keeps the buffer, and nobody changes it while the handle is borrowed.
         let bytes = unsafe { std::slice::from_raw_parts(self.bytes, self.len) };
-        let (element, rank) = (self.qtype.element(), self.qtype.rank());
-        NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
+        NdView::trusted(self.qtype, bytes, self.start, (&self.shape, &self.strides))
     }
 }
 
@@ -396,8 +395,7 @@ impl NdHandle {
             if let Some((room, Written { qtype, shape, strides })) = lent.in_room() {
                 // SAFETY: whoever made this room has written it, and nobody does while the handle is borrowed.
                 let bytes = unsafe { std::slice::from_raw_parts(room.first, room.bytes) };
-                let (element, rank) = (qtype.element(), qtype.rank());
-                return (*qtype, NdView::trusted(element, rank, bytes, 0, *shape, *strides));
+                return (*qtype, NdView::trusted(*qtype, bytes, 0, (shape, strides)));
             }
         }
         (self.rows().qtype(), self.rows().view())

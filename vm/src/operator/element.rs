@@ -218,25 +218,6 @@ unsafe fn element_from_begin<const FIRST: usize, const RANK: usize, const MODE: 
     Some(at)
 }
 
-/// Where an element stands; `None` if an index is outside of its axis.
-///
-/// # Safety
-/// As [`element_from_begin`], with all operands in the frame.
-unsafe fn element_at<const FIRST: usize, const RANK: usize>(
-    place: &ElementPlace,
-    cell: *const Cell,
-    frame: *mut u8,
-) -> Option<*mut u8> {
-    let mut at = place.first;
-    for axis in 0..RANK {
-        // SAFETY: the caller's promise: indices are INT64.
-        let index = unsafe { i64::load(operand_at(cell, frame, FIRST + axis)) };
-        let Axis { size, stride } = place.axes[axis];
-        at = at.wrapping_offset((along(index, size)? * stride) as isize);
-    }
-    Some(at)
-}
-
 /// Runs the cell behind one of so many operands.
 ///
 /// # Safety
@@ -344,18 +325,15 @@ unsafe fn get_slowly<T: Element, const RANK: usize>(
     // SAFETY: as in `get`.
     unsafe {
         let handle = &mut *operand_at(cell, state.frame, ARRAY).cast::<NdHandle>();
-        let place = handle.locate();
-        let at = match place.read_key == key(T::ELEMENT, RANK) {
-            true => element_at::<FIRST_READ, RANK>(place, cell, state.frame),
-            false => None,
-        };
-        match at.and_then(|at| T::read(at)) {
-            Some(value) => {
+        handle.locate();
+        let found = find::<T, FIRST_READ, RANK>(handle, cell, state.frame);
+        match found.and_then(|at| T::read(at).ok_or_else(too_large)) {
+            Ok(value) => {
                 T::Value::store(state.frame.add((*cell).out as usize), value);
                 let held = value.into_accumulators(held);
                 go_on!(RANK + 1, cell, state, held)
             }
-            None => raise(cell, state, fault_at::<T, FIRST_READ, RANK>(handle, cell, state.frame)),
+            Err(fault) => raise(cell, state, fault),
         }
     }
 }
@@ -394,23 +372,16 @@ unsafe fn set_slowly<T: Element, const RANK: usize>(
     unsafe {
         let handle = &mut *operand_at(cell, state.frame, ARRAY).cast::<NdHandle>();
         let meter = &*(*state.registers).meter;
-        let place = handle.make_mutable(|qtype, view, own| {
+        let copied = handle.make_mutable(|qtype, view, own| {
             copy_elements(view, own.resize_within(qtype, view.shape(), meter)?, meter)
         });
-        let place = match place {
-            Ok(place) => place,
-            Err(fault) => return raise(cell, state, fault),
-        };
-        let at = match place.write_key == key(T::ELEMENT, RANK) {
-            true => element_at::<FIRST_WRITTEN, RANK>(place, cell, state.frame),
-            false => None,
-        };
-        match at {
-            Some(at) => {
+        let copied = copied.map(|_| ());
+        match copied.and_then(|()| find::<T, FIRST_WRITTEN, RANK>(handle, cell, state.frame)) {
+            Ok(at) => {
                 T::write(at, T::Value::load(operand_at(cell, state.frame, VALUE)));
                 go_on!(RANK + 2, cell, state, held)
             }
-            None => raise(cell, state, fault_at::<T, FIRST_WRITTEN, RANK>(handle, cell, state.frame)),
+            Err(fault) => raise(cell, state, fault),
         }
     }
 }
@@ -442,32 +413,39 @@ unsafe fn length<const MODE: usize>(cell: *const Cell, state: State, held: Accum
     }
 }
 
-/// Why there is no element, or it cannot be read.
+/// Where an element stands in an array that has been located, or why there is none.
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run); all operands are in the frame.
-#[cold]
-unsafe fn fault_at<T: Element, const FIRST: usize, const RANK: usize>(
+unsafe fn find<T: Element, const FIRST: usize, const RANK: usize>(
     handle: &NdHandle,
     cell: *const Cell,
     frame: *mut u8,
-) -> Fault {
-    let (qtype, view) = handle.find();
-    if qtype.element() != T::ELEMENT || qtype.rank() != RANK {
-        let message = format!("the array is {qtype}, which the operator does not take");
-        return Fault::Trap { category: Category::Panic, message: message.into() };
+) -> Result<*mut u8, Fault> {
+    let place = handle.place();
+    let found = if FIRST == FIRST_READ { place.read_key } else { place.write_key };
+    if found != key(T::ELEMENT, RANK) {
+        let message = format!("the array is {}, which the operator does not take", handle.find().0);
+        return Err(Fault::Trap { category: Category::Panic, message: message.into() });
     }
+    let mut at = place.first;
     for axis in 0..RANK {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise: indices are INT64.
         let index = unsafe { i64::load(operand_at(cell, frame, FIRST + axis)) };
-        let size = view.shape()[axis];
-        if along(index, size as u64).is_none() {
-            return match RANK {
+        let Axis { size, stride } = place.axes[axis];
+        let Some(element) = along(index, size) else {
+            return Err(match RANK {
                 1 => Fault::Index { index, size: size as i64 },
                 _ => Fault::AxisIndex { index, axis: axis as u64, size: size as i64 },
-            };
-        }
+            });
+        };
+        at = at.wrapping_offset((element * stride) as isize);
     }
-    // What cannot be read is a UINT64 beyond INT64: a number of any other element fits.
+    Ok(at)
+}
+
+/// Why an element cannot be read: a number of any other type fits.
+#[cold]
+fn too_large() -> Fault {
     Fault::Trap { category: Category::Cast, message: "an element of UINT64 is larger than any INT64".into() }
 }
