@@ -48,7 +48,7 @@ impl Frame {
             return Err(FrameError::Unwritten { slot: slot.clone() });
         }
         // SAFETY: `check` found that an array handle stands there; the borrow of `self` keeps it unchanged.
-        Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<ArrayHandle>()).view() })
+        Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<ArrayHandle>()).own() })
     }
 
     /// Writes any slot from a value; an input counts as written from then on.

@@ -84,19 +84,6 @@ impl Column {
         Column { data, step: 0, presence: std::ptr::null(), all: if is_present { u64::MAX } else { 0 } }
     }
 
-    /// The words of presence from a number on; null if there are none.
-    ///
-    /// # Safety
-    /// The column has a word of this number.
-    #[inline(always)]
-    pub unsafe fn presence_from(&self, number: usize) -> *const u64 {
-        match self.presence.is_null() {
-            true => self.presence,
-            // SAFETY: the caller's promise.
-            false => unsafe { self.presence.add(number) },
-        }
-    }
-
     /// True if no row is missing, as far as can be told without looking at rows.
     pub fn is_all_present(&self) -> bool {
         self.presence.is_null() && self.all == u64::MAX

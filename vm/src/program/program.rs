@@ -178,9 +178,4 @@ impl Program {
     pub fn routines(&self) -> &[Routine] {
         &self.routines
     }
-
-    /// Instructions of all routines.
-    pub fn instruction_count(&self) -> usize {
-        self.routines.iter().map(|r| r.body.instructions().len()).sum()
-    }
 }

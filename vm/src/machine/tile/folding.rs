@@ -29,24 +29,9 @@ impl Region {
         }
     }
 
-    /// What is known before the first of so many rows or elements, which are not none; without any there is nothing to
-    /// know. Its memory, the second result, counts until [the results are there](Region::end_folds).
-    #[inline(always)]
+    /// What is known before the first of so many rows or elements, which are not none. Its memory, the second result, counts
+    /// until [the results are there](Region::end_folds).
     pub(super) fn begin_folds<'a>(
-        &self,
-        runs: &[Runs],
-        rows: usize,
-        arena: &'a Bump,
-        meter: &Meter<'_>,
-    ) -> Result<(&'a mut [Folded<'a>], u64), Box<MemberFault>> {
-        match rows == 0 || self.folds.is_empty() {
-            true => Ok((&mut [], 0)),
-            false => self.begin_of(runs, rows, arena, meter),
-        }
-    }
-
-    /// The same of folds, of which there are some.
-    fn begin_of<'a>(
         &self,
         runs: &[Runs],
         rows: usize,

@@ -146,7 +146,11 @@ impl Region {
             Uneven::Rows(lent) => (lent.is_empty(), &[rows][..]),
             Uneven::Elements(elements) => (elements.is_in_place(), elements.shape()),
         };
-        let (folded, kept) = self.begin_folds(runs, rows, arena, meter)?;
+        // Without any rows there is nothing to know.
+        let (folded, kept) = match rows == 0 || self.folds.is_empty() {
+            true => (&mut [][..], 0),
+            false => self.begin_folds(runs, rows, arena, meter)?,
+        };
         // SAFETY: the caller's promise.
         let outcome = unsafe {
             if is_in_place && choice.is_at_once(rows) {
@@ -286,7 +290,7 @@ impl Region {
             let InputPlace::Array { offset, .. } = input.place else { return None };
             // SAFETY: the caller's promise.
             let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
-            Some(handle.lent().map_or_else(|| handle.view().len(), |lent| lent.len))
+            Some(handle.lent().map_or_else(|| handle.own().len(), |lent| lent.len))
         };
         let mut sizes: Vec<Option<usize>> = self.inputs.iter().map(size_of).collect();
         for member in &self.members {
@@ -477,7 +481,7 @@ fn load_others_rows(
     column: &mut Column,
     is_lent: &mut bool,
 ) -> usize {
-    let Some(lent) = handle.lent() else { return load_rows(handle.view(), element, column) };
+    let Some(lent) = handle.lent() else { return load_rows(handle.own(), element, column) };
     assert_eq!(lent.element.storage(), element.storage(), "rows of the slot's type");
     (column.data, column.presence) = (lent.first, lent.bitmap.cast());
     *is_lent = true;
