@@ -15,8 +15,9 @@ use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64};
 use crate::value::{Fault, QType, ScalarType};
 use crate::vector::Float;
-use crate::vector::order::{self, Ordered, Place};
-use crate::vector::reduce::MomentFloat;
+use crate::vector::order::{self, Place};
+use crate::vector::select::Key;
+use crate::vector::spread::SummedFloat;
 use bytemuck::Pod;
 
 /// Name of `array._ordinal_rank`.
@@ -248,15 +249,15 @@ fn running<T: Copy>(of: Group<'_, T, T>, next: impl Fn(T, T) -> T) -> Result<(),
     Ok(())
 }
 
-fn running_sum<T: MomentFloat>(of: Group<'_, T, T>) -> Result<(), Fault> {
+fn running_sum<T: SummedFloat>(of: Group<'_, T, T>) -> Result<(), Fault> {
     let Group { rows: x, out, meter, .. } = of;
     // Nothing is added to -0 by it, not even the sign of a zero.
     let mut sum = -0.0;
     for stride in meter.strides(x.len()) {
         let stride = stride?;
         for (value, out) in x.values()[stride.clone()].iter().zip(&mut out[stride]) {
-            sum += (*value).into();
-            *out = T::round(sum);
+            sum += value.wide();
+            *out = T::of(sum);
         }
     }
     Ok(())
@@ -265,7 +266,7 @@ fn running_sum<T: MomentFloat>(of: Group<'_, T, T>) -> Result<(), Fault> {
 /// Rows that are looked at together for one above the maximum so far.
 const TOGETHER: usize = 16;
 
-fn running_max<T: Ordered + PartialOrd>(of: Group<'_, T, T>) -> Result<(), Fault> {
+fn running_max<T: Key + PartialOrd>(of: Group<'_, T, T>) -> Result<(), Fault> {
     let Group { rows: x, out, meter, .. } = of;
     let Some(mut max) = x.values().first().copied() else { return Ok(()) };
     for stride in meter.strides(x.len()) {
@@ -289,7 +290,7 @@ fn running_max<T: Ordered + PartialOrd>(of: Group<'_, T, T>) -> Result<(), Fault
 
 /// The places of values in their order, and the room that sorting took: to be kept until all is done, since nobody asks
 /// while gigabytes are given back.
-fn sorted<'m, T: Ordered>(
+fn sorted<'m, T: Key>(
     x: &Present<'_, T>,
     descending: bool,
     meter: &'m Meter<'m>,
@@ -302,7 +303,7 @@ fn sorted<'m, T: Ordered>(
     Ok((places, spare))
 }
 
-fn ordinal<T: Ordered>(of: Group<'_, T, i64>) -> Result<(), Fault> {
+fn ordinal<T: Key>(of: Group<'_, T, i64>) -> Result<(), Fault> {
     let Group { rows: x, option: descending, out, meter } = of;
     let (places, _spare) = sorted(x, descending != 0.0, meter)?;
     for stride in meter.strides(places.len()) {
@@ -313,7 +314,7 @@ fn ordinal<T: Ordered>(of: Group<'_, T, i64>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn dense<T: Ordered>(of: Group<'_, T, i64>) -> Result<(), Fault> {
+fn dense<T: Key>(of: Group<'_, T, i64>) -> Result<(), Fault> {
     let Group { rows: x, option: descending, out, meter } = of;
     let (places, _spare) = sorted(x, descending != 0.0, meter)?;
     let mut ranks = order::dense(&places);
@@ -326,7 +327,7 @@ fn dense<T: Ordered>(of: Group<'_, T, i64>) -> Result<(), Fault> {
 }
 
 /// From the greatest down, equal values share the number of all that are not above them.
-fn share<T: Ordered, R: MomentFloat>(of: Group<'_, T, R>) -> Result<(), Fault> {
+fn share<T: Key, R: SummedFloat>(of: Group<'_, T, R>) -> Result<(), Fault> {
     let Group { rows: x, out, meter, .. } = of;
     let (places, _spare) = sorted(x, false, meter)?;
     let (count, mut end) = (places.len(), places.len());
@@ -337,13 +338,13 @@ fn share<T: Ordered, R: MomentFloat>(of: Group<'_, T, R>) -> Result<(), Fault> {
             if !is_last && (key != places[index + 1].0 || x.values()[value as usize].is_nan()) {
                 end = index + 1;
             }
-            out[value as usize] = R::round(end as f64 / count as f64);
+            out[value as usize] = R::of(end as f64 / count as f64);
         }
     }
     Ok(())
 }
 
-fn softmax<T: Copy, R: MomentFloat + Default>(
+fn softmax<T: Copy, R: SummedFloat + Default>(
     of: Group<'_, T, R>,
     real: impl Fn(T) -> f64,
 ) -> Result<(), Fault> {
@@ -360,5 +361,5 @@ fn softmax<T: Copy, R: MomentFloat + Default>(
             powers.push(power);
         }
     }
-    write(Group { rows: x, option: beta, out, meter }, |value| R::round(powers[value] / sum))
+    write(Group { rows: x, option: beta, out, meter }, |value| R::of(powers[value] / sum))
 }
