@@ -227,7 +227,7 @@ pub unsafe fn go(
     unsafe {
         (*state.registers).fuel -= i64::from(fuel);
         if (*state.registers).fuel < 0 {
-            return end_slice(cell, target, state, held);
+            return end_slice(cell, target, state.registers, held);
         }
         ((*target).run)(target, state, held)
     }
@@ -239,12 +239,18 @@ pub unsafe fn go(
 /// As [`go`].
 #[cold]
 #[inline(never)]
-unsafe fn end_slice(cell: *const Cell, target: *const Cell, state: State, held: Accumulators) -> *const Cell {
+unsafe fn end_slice(
+    cell: *const Cell,
+    target: *const Cell,
+    registers: *mut Registers,
+    held: Accumulators,
+) -> *const Cell {
     // SAFETY: the registers are valid for the run.
     unsafe {
-        (*state.registers).at = cell;
-        resume_at(target, state, held)
+        (*registers).at = cell;
+        (*registers).held = held;
     }
+    target
 }
 
 /// Returns to the interpreter loop, which resumes at `target`.
