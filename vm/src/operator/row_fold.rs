@@ -138,6 +138,7 @@ pub(crate) fn fold_of_rows<R: RowFold>() -> ReductionKernel {
         take_lanes: take_lanes_of::<R::Fold>(),
         take_spread: None,
         counts: R::COUNTS,
+        has_any_parts: R::Fold::HAS_ANY_PARTS,
     })
 }
 
@@ -167,6 +168,7 @@ pub(crate) fn count_of_rows<const WHAT: u8>() -> ReductionKernel {
         take_lanes: None,
         take_spread: None,
         counts: true,
+        has_any_parts: false,
     })
 }
 
