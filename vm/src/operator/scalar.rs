@@ -31,7 +31,7 @@ pub(crate) type Typed = (Vec<QType>, QType, ScalarKernel);
 macro_rules! kernels {
     (
         $meaning:literal; $name:ident, $over:ident, $block:ident, $run:ident; $($A:ident $a:ident $index:literal),+;
-        $carried:expr, |$modes:ident| $further:expr
+        $carried:expr, |$modes:ident| $further:block
     ) => {
         #[doc = $meaning]
         pub(crate) fn $name<F, $($A,)+ R, O>(f: F) -> Typed
@@ -52,7 +52,7 @@ macro_rules! kernels {
             let carried = [0, 1].map(|operand| Carried { operand, accumulator: accumulators[operand] });
             let mut threaded = Threaded::new($run::<F, $($A,)+ R, O, 0>, carried, R::ACCUMULATOR);
             let $modes = &mut threaded.modes;
-            $further;
+            $further
             (vec![$($A::plain_qtype()),+], R::plain_qtype(), ScalarKernel { threaded, block })
         }
 
@@ -85,15 +85,15 @@ kernels!("A kernel of one operand."; unary, unary_over, block1, run1; A a 0; [A:
 });
 kernels!(
     "A kernel of two operands in the frame."; binary, binary_over, block2, run2; A a 0, B b 1;
-    [A::ACCUMULATOR, B::ACCUMULATOR], |_modes| ()
+    [A::ACCUMULATOR, B::ACCUMULATOR], |_modes| {}
 );
 kernels!(
     "A kernel of three operands in the frame."; ternary, ternary_over, block3, run3; A a 0, B b 1, C c 2;
-    [None; 2], |_modes| ()
+    [None; 2], |_modes| {}
 );
 kernels!(
     "A kernel of four operands in the frame."; quaternary, quaternary_over, block4, run4; A a 0, B b 1, C c 2, D d 3;
-    [None; 2], |_modes| ()
+    [None; 2], |_modes| {}
 );
 
 /// A kernel of two operands in every mode, for the operations that programs consist of.
