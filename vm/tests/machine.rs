@@ -82,16 +82,8 @@ impl Writer {
 
     fn routine(self, output: ValueId) -> Routine {
         Routine {
-            layout: self.layout.build().expect("small"),
-            values: self.values,
-            inputs: self.inputs,
-            output,
-            side_outputs: Vec::new(),
             literals: self.literals,
-            overrides_inputs: false,
-            updated_inputs: Vec::new(),
-            parallel: None,
-            body: self.body,
+            ..Routine::new(self.layout.build().expect("small"), self.values, self.inputs, output, self.body)
         }
     }
 }

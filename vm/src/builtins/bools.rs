@@ -8,7 +8,7 @@ use crate::layout::access::Bytes;
 use crate::operator::facts::{Facts, Linear};
 use crate::operator::recipe::Recipe;
 use crate::operator::{Family, Overload};
-use crate::strip::{Comparison, List, Term};
+use crate::strip::Comparison;
 use crate::value::qtype::{BOOLEAN, BYTES, TEXT};
 use crate::value::{QType, ScalarType};
 
@@ -29,41 +29,37 @@ pub const LOGICAL_OR: &str = "bool.logical_or";
 /// Name of `bool.not_equal`.
 pub const NOT_EQUAL: &str = "bool.not_equal";
 
+/// A comparison: of values in their order, and of floats as they compare.
+macro_rules! comparison {
+    ($name:ident, $order:ident, $meaning:literal, $ordering:ident, $operator:tt) => {
+        Family::new($name, &["x", "y"], $meaning)
+            .test(|x: (), y: ()| x.cmp(&y).$ordering())
+            .cells(|l, x| recipes::compared(l, Comparison::$order, x))
+            .test(|x: bool, y: bool| x.cmp(&y).$ordering())
+            .test(|x: i32, y: i32| x.cmp(&y).$ordering())
+            .test(|x: i64, y: i64| x.cmp(&y).$ordering())
+            .test(|x: f32, y: f32| x $operator y)
+            .test(|x: f64, y: f64| x $operator y)
+            .general(&[TEXT, TEXT], BOOLEAN, |call| {
+                let result = call.text(0).cmp(call.text(1)).$ordering();
+                call.set::<bool>(result);
+                Ok(())
+            })
+            .general(&[BYTES, BYTES], BOOLEAN, |call| {
+                let result = call.get::<Bytes>(0).cmp(call.get::<Bytes>(1)).$ordering();
+                call.set::<bool>(result);
+                Ok(())
+            })
+    };
+}
+
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
-        comparison(
-            EQUAL,
-            |l, x| recipes::compared(l, Comparison::Equal, x),
-            "True if equal.",
-            |o| o.is_eq(),
-            |l, r| l == r,
-            |l, r| l == r,
-        ),
-        comparison(
-            NOT_EQUAL,
-            |l, x| recipes::compared(l, Comparison::NotEqual, x),
-            "True if not equal.",
-            |o| o.is_ne(),
-            |l, r| l != r,
-            |l, r| l != r,
-        ),
-        comparison(
-            LESS,
-            |l, x| recipes::compared(l, Comparison::Less, x),
-            "True if x is below y.",
-            |o| o.is_lt(),
-            |l, r| l < r,
-            |l, r| l < r,
-        ),
-        comparison(
-            LESS_EQUAL,
-            |l, x| recipes::compared(l, Comparison::LessEqual, x),
-            "True if x is not above y.",
-            |o| o.is_le(),
-            |l, r| l <= r,
-            |l, r| l <= r,
-        ),
+        comparison!(EQUAL, Equal, "True if equal.", is_eq, ==),
+        comparison!(NOT_EQUAL, NotEqual, "True if not equal.", is_ne, !=),
+        comparison!(LESS, Less, "True if x is below y.", is_lt, <),
+        comparison!(LESS_EQUAL, LessEqual, "True if x is not above y.", is_le, <=),
         Family::new(LOGICAL_NOT, &["x"], "True becomes false and false true.")
             .cells(|l, x| Some(l.not(x[0])))
             .unary(|x: bool| !x),
@@ -99,35 +95,6 @@ pub fn rows() -> Vec<Family> {
         .with_facts(Facts::pointwise().with_linear(Linear::In(&[1, 2, 3])))
         .on_demand(logical_if),
     ]
-}
-
-/// A comparison row; the three functions say the same for an ordering, FLOAT32 and FLOAT64.
-fn comparison(
-    name: &str,
-    cells: fn(&mut List, &[Term]) -> Option<Term>,
-    meaning: &str,
-    ordering: impl Fn(std::cmp::Ordering) -> bool + Copy + Send + Sync + 'static,
-    f32s: impl Fn(f32, f32) -> bool + Copy + Send + Sync + 'static,
-    f64s: impl Fn(f64, f64) -> bool + Copy + Send + Sync + 'static,
-) -> Family {
-    Family::new(name, &["x", "y"], meaning)
-        .test(move |x: (), y: ()| ordering(x.cmp(&y)))
-        .cells(cells)
-        .test(move |x: bool, y: bool| ordering(x.cmp(&y)))
-        .test(move |x: i32, y: i32| ordering(x.cmp(&y)))
-        .test(move |x: i64, y: i64| ordering(x.cmp(&y)))
-        .test(f32s)
-        .test(f64s)
-        .general(&[TEXT, TEXT], BOOLEAN, move |call| {
-            let result = ordering(call.text(0).cmp(call.text(1)));
-            call.set::<bool>(result);
-            Ok(())
-        })
-        .general(&[BYTES, BYTES], BOOLEAN, move |call| {
-            let result = ordering(call.get::<Bytes>(0).cmp(call.get::<Bytes>(1)));
-            call.set::<bool>(result);
-            Ok(())
-        })
 }
 
 /// `logical_if(OPTIONAL_BOOLEAN or BOOLEAN, T, T, T) -> T` for any type T.

@@ -11,10 +11,10 @@ use crate::layout::access::{Bytes, Text};
 use crate::operator::block_select;
 use crate::operator::facts::{Facts, Linear};
 use crate::operator::fusible::{Fusible, Order};
-use crate::operator::recipe::{Recipe, Recorded};
+use crate::operator::recipe::Recipe;
 use crate::operator::scalar::{self, Typed};
 use crate::operator::{Family, Kernel, KernelCall, Overload};
-use crate::strip::{Comparison, List};
+use crate::strip::Comparison;
 use crate::value::qtype::{OPTIONAL_UNIT, TEXT};
 use crate::value::tuple::TupleType;
 use crate::value::{Fault, QType, ScalarType};
@@ -48,6 +48,43 @@ pub const TO_OPTIONAL_SCALAR: &str = "core.to_optional._scalar";
 /// Name of `core.where`.
 pub const WHERE: &str = "core.where";
 
+/// Adds the comparison of two texts or bytes, present or optional; a missing operand gives a missing
+/// mask.
+macro_rules! string_comparison {
+    ($row:expr, $string:ident, $ordering:ident) => {{
+        let (scalar, optional) = ($string::qtype(), <Option<$string>>::qtype());
+        $row.exact_general(&[scalar.clone(), scalar], OPTIONAL_UNIT, move |call| {
+            let present = call.get::<$string>(0).cmp(call.get::<$string>(1)).$ordering();
+            call.set::<Option<()>>(present.then_some(()));
+            Ok(())
+        })
+        .exact_general(&[optional.clone(), optional], OPTIONAL_UNIT, move |call| {
+            let operands = call.get::<Option<$string>>(0).zip(call.get::<Option<$string>>(1));
+            let mask = operands.filter(|(x, y)| x.cmp(y).$ordering()).map(|_| ());
+            call.set::<Option<()>>(mask);
+            Ok(())
+        })
+    }};
+}
+
+/// A comparison: of values in their order, and of floats as they compare.
+macro_rules! comparison {
+    ($name:ident, $order:ident, $truths:expr, $meaning:literal, $ordering:ident, $operator:tt) => {{
+        let row = Family::new($name, &["x", "y"], $meaning)
+            .predicate(|x: (), y: ()| x.cmp(&y).$ordering())
+            .recipe(Recipe::Own(|l, x| recipes::mask(l, Comparison::$order, x)))
+            .predicate(|x: bool, y: bool| x.cmp(&y).$ordering())
+            .predicate(|x: i32, y: i32| x.cmp(&y).$ordering())
+            .fusible(Fusible::IntegerOrder(Order::$order))
+            .predicate(|x: i64, y: i64| x.cmp(&y).$ordering())
+            .predicate(|x: f32, y: f32| x $operator y)
+            .fusible(Fusible::FloatOrder(Order::$order))
+            .predicate(|x: f64, y: f64| x $operator y);
+        let row = string_comparison!(row, Text, $ordering);
+        string_comparison!(row, Bytes, $ordering).truths($truths)
+    }};
+}
+
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
@@ -79,46 +116,10 @@ pub fn rows() -> Vec<Family> {
         )
         .recipe(Recipe::Own(recipes::presence_and_or))
         .on_demand(presence_and_or),
-        comparison(
-            EQUAL,
-            Order::Equal,
-            |l, x| recipes::mask(l, Comparison::Equal, x),
-            "Present if equal; NaN equals nothing.",
-            |o| o.is_eq(),
-            |l, r| l == r,
-            |l, r| l == r,
-        )
-        .truths(bools::EQUAL),
-        comparison(
-            NOT_EQUAL,
-            Order::NotEqual,
-            |l, x| recipes::mask(l, Comparison::NotEqual, x),
-            "Present if not equal.",
-            |o| o.is_ne(),
-            |l, r| l != r,
-            |l, r| l != r,
-        )
-        .truths(bools::NOT_EQUAL),
-        comparison(
-            LESS,
-            Order::Less,
-            |l, x| recipes::mask(l, Comparison::Less, x),
-            "Present if x is below y.",
-            |o| o.is_lt(),
-            |l, r| l < r,
-            |l, r| l < r,
-        )
-        .truths(bools::LESS),
-        comparison(
-            LESS_EQUAL,
-            Order::LessEqual,
-            |l, x| recipes::mask(l, Comparison::LessEqual, x),
-            "Present if x is not above y.",
-            |o| o.is_le(),
-            |l, r| l <= r,
-            |l, r| l <= r,
-        )
-        .truths(bools::LESS_EQUAL),
+        comparison!(EQUAL, Equal, bools::EQUAL, "Present if equal; NaN equals nothing.", is_eq, ==),
+        comparison!(NOT_EQUAL, NotEqual, bools::NOT_EQUAL, "Present if not equal.", is_ne, !=),
+        comparison!(LESS, Less, bools::LESS, "Present if x is below y.", is_lt, <),
+        comparison!(LESS_EQUAL, LessEqual, bools::LESS_EQUAL, "Present if x is not above y.", is_le, <=),
         Family::new(
             WHERE,
             &["condition", "true_branch", "false_branch"],
@@ -149,14 +150,7 @@ macro_rules! for_plain {
             ScalarType::Int64 => plain_arm!(i64, $t => $body),
             ScalarType::Float32 => plain_arm!(f32, $t => $body),
             ScalarType::Float64 | ScalarType::WeakFloat => plain_arm!(f64, $t => $body),
-            ScalarType::Text
-            | ScalarType::Bytes
-            | ScalarType::Int8
-            | ScalarType::Int16
-            | ScalarType::Uint8
-            | ScalarType::Uint16
-            | ScalarType::Uint32
-            | ScalarType::Uint64 => None,
+            _ => None,
         }
     };
 }
@@ -299,48 +293,6 @@ fn copy_present(call: &mut KernelCall<'_>, index: usize) -> Result<(), Fault> {
         (true, false) => call.copy_value_behind(index),
         _ => call.copy(index),
     }
-}
-
-/// Adds the comparison of two texts or bytes, present or optional; a missing operand gives a missing
-/// mask.
-macro_rules! string_comparison {
-    ($row:expr, $string:ident, $ordering:ident) => {{
-        let (scalar, optional) = ($string::qtype(), <Option<$string>>::qtype());
-        $row.exact_general(&[scalar.clone(), scalar], OPTIONAL_UNIT, move |call| {
-            let present = $ordering(call.get::<$string>(0).cmp(call.get::<$string>(1)));
-            call.set::<Option<()>>(present.then_some(()));
-            Ok(())
-        })
-        .exact_general(&[optional.clone(), optional], OPTIONAL_UNIT, move |call| {
-            let operands = call.get::<Option<$string>>(0).zip(call.get::<Option<$string>>(1));
-            let mask = operands.filter(|(x, y)| $ordering(x.cmp(y))).map(|_| ());
-            call.set::<Option<()>>(mask);
-            Ok(())
-        })
-    }};
-}
-
-fn comparison(
-    name: &str,
-    order: Order,
-    mask: fn(&mut List, &[Recorded]) -> Option<Recorded>,
-    meaning: &str,
-    ordering: impl Fn(std::cmp::Ordering) -> bool + Copy + Send + Sync + 'static,
-    f32s: impl Fn(f32, f32) -> bool + Copy + Send + Sync + 'static,
-    f64s: impl Fn(f64, f64) -> bool + Copy + Send + Sync + 'static,
-) -> Family {
-    let row = Family::new(name, &["x", "y"], meaning)
-        .predicate(move |x: (), y: ()| ordering(x.cmp(&y)))
-        .recipe(Recipe::Own(mask))
-        .predicate(move |x: bool, y: bool| ordering(x.cmp(&y)))
-        .predicate(move |x: i32, y: i32| ordering(x.cmp(&y)))
-        .fusible(Fusible::IntegerOrder(order))
-        .predicate(move |x: i64, y: i64| ordering(x.cmp(&y)))
-        .predicate(f32s)
-        .fusible(Fusible::FloatOrder(order))
-        .predicate(f64s);
-    let row = string_comparison!(row, Text, ordering);
-    string_comparison!(row, Bytes, ordering)
 }
 
 fn select(family: &Family, args: &[QType]) -> Option<Overload> {

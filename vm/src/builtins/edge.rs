@@ -13,7 +13,8 @@ use crate::value::qtype::{FLOAT64, INT64, TEXT};
 use crate::value::{
     ArrayClass, ArrayRows, ArrayType, Edge, Exhausted, Fault, QType, ScalarType, ScalarValue, Value,
 };
-use crate::vector::order::{self, Ordered};
+use crate::vector::order;
+use crate::vector::select::Key;
 use std::sync::Arc;
 
 /// Name of `edge.from_sizes`.
@@ -462,7 +463,7 @@ fn inverse_cdf(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 /// The least present row of a group such that a share of the rows is not above it.
-fn share_of<T: Cell + Ordered>(
+fn share_of<T: Cell + Key>(
     call: &KernelCall<'_>,
     rows: &ArrayRows,
     group: &[usize],

@@ -144,18 +144,6 @@ fn all_levels_give_the_same_bits() {
     assert!(compared > 2_000, "only {compared}");
 }
 
-/// The type of cells in a strip; `None` of masks.
-fn lane(scalar: ScalarType) -> Option<Lane> {
-    match scalar {
-        ScalarType::Boolean => Some(Lane::Mask),
-        ScalarType::Int32 => Some(Lane::I32),
-        ScalarType::Int64 => Some(Lane::I64),
-        ScalarType::Float32 => Some(Lane::F32),
-        ScalarType::Float64 | ScalarType::WeakFloat => Some(Lane::F64),
-        _ => None,
-    }
-}
-
 /// The list of one operator whose last operands are literals, if its recipe is for them: the numbers of columns are
 /// those of cells of operands, of their presence, of the result's cells, and of its presence.
 fn recorded(
@@ -170,7 +158,7 @@ fn recorded(
         .iter()
         .zip(0..)
         .map(|(scalar, number)| Recorded {
-            cells: lane(*scalar).map(|lane| match literal.filter(|_| number + 1 == count) {
+            cells: Lane::of(*scalar).map(|lane| match literal.filter(|_| number + 1 == count) {
                 Some(bits) => list.literal(lane, bits),
                 None => list.column(number, lane),
             }),
@@ -188,14 +176,8 @@ fn recorded(
 
 /// Operators for any type of rows.
 fn made_on_demand(table: &OperatorTable) -> Vec<Arc<Overload>> {
-    let scalars = [
-        ScalarType::Unit,
-        ScalarType::Boolean,
-        ScalarType::Int32,
-        ScalarType::Int64,
-        ScalarType::Float32,
-        ScalarType::Float64,
-    ];
+    let plain = |scalar: &ScalarType| scalar.is_plain() && *scalar != ScalarType::WeakFloat;
+    let scalars: Vec<ScalarType> = ScalarType::ALL.into_iter().filter(plain).collect();
     let families =
         |name: &str| table.families().find(|family| &**family.name() == name).expect("a row").clone();
     let made = scalars.iter().flat_map(|scalar| {
@@ -232,7 +214,7 @@ fn recipes_give_the_bits_of_kernels() {
         let patterns = || 0..1 << scalars.len();
         for (literal, pattern) in literals.iter().flat_map(|literal| patterns().map(move |p| (literal, p))) {
             // Of optionals, and of whatever a lifted kernel is applied to.
-            let may_miss = |index: usize| match lane(scalars[index]) {
+            let may_miss = |index: usize| match Lane::of(scalars[index]) {
                 None => overload.args()[index].is_optional(),
                 Some(_) => {
                     pattern >> index & 1 == 1 && (kernel.is_lifted || overload.args()[index].is_optional())

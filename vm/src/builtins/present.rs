@@ -50,25 +50,17 @@ cells!(u8, i32, i64, f32, f64);
 macro_rules! with_number {
     ($element:expr, $number:ident => $code:expr) => {
         match $element {
-            ScalarType::Int32 => {
-                type $number = i32;
-                $code
-            }
-            ScalarType::Int64 => {
-                type $number = i64;
-                $code
-            }
-            ScalarType::Float32 => {
-                type $number = f32;
-                $code
-            }
-            ScalarType::Float64 => {
-                type $number = f64;
-                $code
-            }
+            ScalarType::Int32 => with_number!(i32, $number: $code),
+            ScalarType::Int64 => with_number!(i64, $number: $code),
+            ScalarType::Float32 => with_number!(f32, $number: $code),
+            ScalarType::Float64 => with_number!(f64, $number: $code),
             _ => return None,
         }
     };
+    ($rust:ty, $number:ident: $code:expr) => {{
+        type $number = $rust;
+        $code
+    }};
 }
 pub(super) use with_number;
 

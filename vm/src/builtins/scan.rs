@@ -15,8 +15,9 @@ use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64};
 use crate::value::{Fault, QType, ScalarType};
 use crate::vector::Float;
-use crate::vector::order::{self, Ordered, Place};
-use crate::vector::reduce::MomentFloat;
+use crate::vector::order::{self, Place};
+use crate::vector::select::Key;
+use crate::vector::spread::SummedFloat;
 use bytemuck::Pod;
 
 /// Name of `array._ordinal_rank`.
@@ -41,12 +42,8 @@ pub fn rows() -> Vec<Family> {
     vec![
         family(CUM_SUM, "Sum of the present rows up to this one. Integers wrap.", None, numbers, |element| {
             match element {
-                ScalarType::Int32 => {
-                    Some(kernel(|x, _, out: &mut [i32], m| running(x, out, m, i32::wrapping_add)))
-                }
-                ScalarType::Int64 => {
-                    Some(kernel(|x, _, out: &mut [i64], m| running(x, out, m, i64::wrapping_add)))
-                }
+                ScalarType::Int32 => Some(kernel(|of| running(of, i32::wrapping_add))),
+                ScalarType::Int64 => Some(kernel(|of| running(of, i64::wrapping_add))),
                 ScalarType::Float32 => Some(kernel(running_sum::<f32>)),
                 ScalarType::Float64 => Some(kernel(running_sum::<f64>)),
                 _ => None,
@@ -60,13 +57,12 @@ pub fn rows() -> Vec<Family> {
             |element| Some(with_number!(element, T => kernel(running_max::<T>))),
         ),
         family(CUM_COUNT, "Number of present rows up to this one.", None, counts, |_| {
-            Some(kernel(|x: &Present<'_, Unit>, _, out: &mut [i64], meter| {
-                write(x.len(), out, meter, |value| value as i64 + 1)
-            }))
+            Some(kernel(|of: Group<'_, Unit, i64>| write(of, |value| value as i64 + 1)))
         }),
         family(ROW_OF_GROUP, "Number of the row in its group.", None, counts, |_| {
-            Some(kernel(|x: &Present<'_, Unit>, _, out: &mut [i64], meter| {
-                write(x.len(), out, meter, |value| x.place(value))
+            Some(kernel(|of: Group<'_, Unit, i64>| {
+                let rows = of.rows;
+                write(of, |value| rows.place(value))
             }))
         }),
         family(
@@ -98,18 +94,10 @@ pub fn rows() -> Vec<Family> {
             Some(FLOAT64),
             shares,
             |element| match element {
-                ScalarType::Int32 => Some(kernel(|x: &Present<'_, i32>, beta, out: &mut [f64], m| {
-                    softmax(x, beta, out, m, f64::from)
-                })),
-                ScalarType::Int64 => {
-                    Some(kernel(|x, beta, out: &mut [f64], m| softmax(x, beta, out, m, |x: i64| x as f64)))
-                }
-                ScalarType::Float32 => Some(kernel(|x: &Present<'_, f32>, beta, out: &mut [f32], m| {
-                    softmax(x, beta, out, m, f64::from)
-                })),
-                ScalarType::Float64 => {
-                    Some(kernel(|x, beta, out: &mut [f64], m| softmax(x, beta, out, m, |x: f64| x)))
-                }
+                ScalarType::Int32 => Some(kernel(|of: Group<'_, i32, f64>| softmax(of, f64::from))),
+                ScalarType::Int64 => Some(kernel(|of: Group<'_, i64, f64>| softmax(of, |x| x as f64))),
+                ScalarType::Float32 => Some(kernel(|of: Group<'_, f32, f32>| softmax(of, f64::from))),
+                ScalarType::Float64 => Some(kernel(|of: Group<'_, f64, f64>| softmax(of, |x| x))),
                 _ => None,
             },
         ),
@@ -139,8 +127,16 @@ fn shares(element: ScalarType) -> ScalarType {
 /// The code of a scan: over an array, or by the edge behind it, with an option.
 type ScanKernel = Box<dyn Fn(&mut KernelCall<'_>, bool, f64) -> Result<(), Fault> + Send + Sync>;
 
-/// What a scan makes of the present rows of a group and the option: a result for each.
-type Scan<T, R> = fn(&Present<'_, T>, f64, &mut [R], &Meter<'_>) -> Result<(), Fault>;
+/// What a scan makes of the present rows of a group: a result for each.
+type Scan<T, R> = fn(Group<'_, T, R>) -> Result<(), Fault>;
+
+/// The present rows of a group, the option, and room for the results.
+struct Group<'a, T, R> {
+    rows: &'a Present<'a, T>,
+    option: f64,
+    out: &'a mut [R],
+    meter: &'a Meter<'a>,
+}
 
 fn kernel<T: Cell + 'static, R: Pod>(scan: Scan<T, R>) -> ScanKernel {
     Box::new(move |call, has_edge, option| run(call, has_edge, option, scan))
@@ -193,7 +189,7 @@ fn run<T: Cell, R: Pod>(
     let mut gathered = Gathered::<T>::new(meter, arena)?;
     if edge.is_none() && rows.presence().is_none() {
         let all = gathered.of_all(rows, meter)?;
-        scan(&all, option, &mut cells[..all.len()], meter)?;
+        scan(Group { rows: &all, option, out: &mut cells[..all.len()], meter })?;
         out.normalize();
         return Ok(());
     }
@@ -201,7 +197,7 @@ fn run<T: Cell, R: Pod>(
     let mut results = meter.vec::<R>(0)?;
     let mut group = |present: &Present<'_, T>, row_at: &dyn Fn(usize) -> usize| {
         results.reset(present.len())?;
-        scan(present, option, &mut results, meter)?;
+        scan(Group { rows: present, option, out: &mut results, meter })?;
         for stride in meter.strides(present.len()) {
             for value in stride? {
                 let row = row_at(present.place(value) as usize);
@@ -225,8 +221,9 @@ fn run<T: Cell, R: Pod>(
 }
 
 /// Writes a result for each value.
-fn write<R>(count: usize, out: &mut [R], meter: &Meter<'_>, f: impl Fn(usize) -> R) -> Result<(), Fault> {
-    for stride in meter.strides(count) {
+fn write<T, R>(of: Group<'_, T, R>, f: impl Fn(usize) -> R) -> Result<(), Fault> {
+    let Group { rows, out, meter, .. } = of;
+    for stride in meter.strides(rows.len()) {
         for value in stride? {
             out[value] = f(value);
         }
@@ -235,12 +232,8 @@ fn write<R>(count: usize, out: &mut [R], meter: &Meter<'_>, f: impl Fn(usize) ->
 }
 
 /// The first value, then what comes of the last result and the next value.
-fn running<T: Copy>(
-    x: &Present<'_, T>,
-    out: &mut [T],
-    meter: &Meter<'_>,
-    next: impl Fn(T, T) -> T,
-) -> Result<(), Fault> {
+fn running<T: Copy>(of: Group<'_, T, T>, next: impl Fn(T, T) -> T) -> Result<(), Fault> {
+    let Group { rows: x, out, meter, .. } = of;
     let values = x.values();
     let Some(first) = values.first() else { return Ok(()) };
     let mut last = *first;
@@ -256,19 +249,15 @@ fn running<T: Copy>(
     Ok(())
 }
 
-fn running_sum<T: MomentFloat>(
-    x: &Present<'_, T>,
-    _: f64,
-    out: &mut [T],
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
+fn running_sum<T: SummedFloat>(of: Group<'_, T, T>) -> Result<(), Fault> {
+    let Group { rows: x, out, meter, .. } = of;
     // Nothing is added to -0 by it, not even the sign of a zero.
     let mut sum = -0.0;
     for stride in meter.strides(x.len()) {
         let stride = stride?;
         for (value, out) in x.values()[stride.clone()].iter().zip(&mut out[stride]) {
-            sum += (*value).into();
-            *out = T::round(sum);
+            sum += value.wide();
+            *out = T::of(sum);
         }
     }
     Ok(())
@@ -277,12 +266,8 @@ fn running_sum<T: MomentFloat>(
 /// Rows that are looked at together for one above the maximum so far.
 const TOGETHER: usize = 16;
 
-fn running_max<T: Ordered + PartialOrd>(
-    x: &Present<'_, T>,
-    _: f64,
-    out: &mut [T],
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
+fn running_max<T: Key + PartialOrd>(of: Group<'_, T, T>) -> Result<(), Fault> {
+    let Group { rows: x, out, meter, .. } = of;
     let Some(mut max) = x.values().first().copied() else { return Ok(()) };
     for stride in meter.strides(x.len()) {
         let stride = stride?;
@@ -305,7 +290,7 @@ fn running_max<T: Ordered + PartialOrd>(
 
 /// The places of values in their order, and the room that sorting took: to be kept until all is done, since nobody asks
 /// while gigabytes are given back.
-fn sorted<'m, T: Ordered>(
+fn sorted<'m, T: Key>(
     x: &Present<'_, T>,
     descending: bool,
     meter: &'m Meter<'m>,
@@ -318,12 +303,8 @@ fn sorted<'m, T: Ordered>(
     Ok((places, spare))
 }
 
-fn ordinal<T: Ordered>(
-    x: &Present<'_, T>,
-    descending: f64,
-    out: &mut [i64],
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
+fn ordinal<T: Key>(of: Group<'_, T, i64>) -> Result<(), Fault> {
+    let Group { rows: x, option: descending, out, meter } = of;
     let (places, _spare) = sorted(x, descending != 0.0, meter)?;
     for stride in meter.strides(places.len()) {
         for rank in stride? {
@@ -333,12 +314,8 @@ fn ordinal<T: Ordered>(
     Ok(())
 }
 
-fn dense<T: Ordered>(
-    x: &Present<'_, T>,
-    descending: f64,
-    out: &mut [i64],
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
+fn dense<T: Key>(of: Group<'_, T, i64>) -> Result<(), Fault> {
+    let Group { rows: x, option: descending, out, meter } = of;
     let (places, _spare) = sorted(x, descending != 0.0, meter)?;
     let mut ranks = order::dense(&places);
     for stride in meter.strides(places.len()) {
@@ -350,12 +327,8 @@ fn dense<T: Ordered>(
 }
 
 /// From the greatest down, equal values share the number of all that are not above them.
-fn share<T: Ordered, R: MomentFloat>(
-    x: &Present<'_, T>,
-    _: f64,
-    out: &mut [R],
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
+fn share<T: Key, R: SummedFloat>(of: Group<'_, T, R>) -> Result<(), Fault> {
+    let Group { rows: x, out, meter, .. } = of;
     let (places, _spare) = sorted(x, false, meter)?;
     let (count, mut end) = (places.len(), places.len());
     for stride in meter.strides(count) {
@@ -365,19 +338,17 @@ fn share<T: Ordered, R: MomentFloat>(
             if !is_last && (key != places[index + 1].0 || x.values()[value as usize].is_nan()) {
                 end = index + 1;
             }
-            out[value as usize] = R::round(end as f64 / count as f64);
+            out[value as usize] = R::of(end as f64 / count as f64);
         }
     }
     Ok(())
 }
 
-fn softmax<T: Copy, R: MomentFloat + Default>(
-    x: &Present<'_, T>,
-    beta: f64,
-    out: &mut [R],
-    meter: &Meter<'_>,
+fn softmax<T: Copy, R: SummedFloat + Default>(
+    of: Group<'_, T, R>,
     real: impl Fn(T) -> f64,
 ) -> Result<(), Fault> {
+    let Group { rows: x, option: beta, out, meter } = of;
     let mut max = f64::NEG_INFINITY;
     for stride in meter.strides(x.len()) {
         max = x.values()[stride?].iter().fold(max, |max, x| max.max(real(*x)));
@@ -390,5 +361,5 @@ fn softmax<T: Copy, R: MomentFloat + Default>(
             powers.push(power);
         }
     }
-    write(x.len(), out, meter, |value| R::round(powers[value] / sum))
+    write(Group { rows: x, option: beta, out, meter }, |value| R::of(powers[value] / sum))
 }

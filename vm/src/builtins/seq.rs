@@ -73,15 +73,7 @@ fn at(family: &Family, args: &[QType]) -> Option<Overload> {
             ScalarType::Int64 => call.set::<i64>(*cell as i64),
             ScalarType::Float32 => call.set::<f32>(f32::from_bits(*cell as u32)),
             ScalarType::Float64 | ScalarType::WeakFloat => call.set::<f64>(f64::from_bits(*cell)),
-            ScalarType::Unit
-            | ScalarType::Text
-            | ScalarType::Bytes
-            | ScalarType::Int8
-            | ScalarType::Int16
-            | ScalarType::Uint8
-            | ScalarType::Uint16
-            | ScalarType::Uint32
-            | ScalarType::Uint64 => {}
+            _ => {}
         }
         Ok(())
     }))

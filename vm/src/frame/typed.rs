@@ -14,7 +14,6 @@ use crate::value::budget::{Exhausted, Grown, Unlimited, copy_words};
 use crate::value::nd_type::is_element;
 use crate::value::ndarray::check_shape;
 use crate::value::sequence::SequenceValue;
-use crate::value::shape::padded;
 use crate::value::{ArrayRows, NdView, QType, ScalarType, ScalarValue, Value};
 use std::sync::Arc;
 
@@ -49,7 +48,7 @@ impl Frame {
             return Err(FrameError::Unwritten { slot: slot.clone() });
         }
         // SAFETY: `check` found that an array handle stands there; the borrow of `self` keeps it unchanged.
-        Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<ArrayHandle>()).view() })
+        Ok(unsafe { (*self.base().add(slot.offset() as usize).cast::<ArrayHandle>()).own() })
     }
 
     /// Writes any slot from a value; an input counts as written from then on.
@@ -92,7 +91,7 @@ impl Frame {
                 // SAFETY: `check` found the slot to hold a valid value of this size; the borrow of `self` keeps it.
                 let bytes =
                     unsafe { std::slice::from_raw_parts(self.base().add(slot.offset() as usize), size) };
-                Ok(NdView::trusted(element, 0, bytes, 0, padded(&[], 1), padded(&[], 0)))
+                Ok(NdView::new(element, bytes, 0, &[], &[]).expect("a scalar is an element"))
             }
             _ => Err(FrameError::Unwritten { slot: slot.clone() }),
         }

@@ -98,13 +98,22 @@ pub unsafe trait PlainSlot: Copy + Send + Sync + 'static {
     }
 
     /// The value carried in the accumulators: floats in the first, everything else in the second.
-    fn from_accumulators(float: f64, bits: u64) -> Self;
+    fn from_accumulators(held: Accumulators) -> Self;
 
     /// Replaces the accumulator this type travels in.
-    fn into_accumulators(self, float: f64, bits: u64) -> (f64, u64);
+    fn into_accumulators(self, held: Accumulators) -> Accumulators;
 
     /// Which accumulator the type travels in; `None` if in neither.
     const ACCUMULATOR: Option<Accumulator>;
+}
+
+/// What the registers carry from operator to operator: two numbers, which a call passes in two registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Accumulators {
+    /// The last floating-point result.
+    pub float: f64,
+    /// The last result of any other kind.
+    pub bits: u64,
 }
 
 /// A register that carries the last result from operator to operator.
@@ -161,14 +170,14 @@ macro_rules! plain_scalar {
             }
 
             #[inline(always)]
-            fn from_accumulators($f: f64, $b: u64) -> Self {
+            fn from_accumulators(Accumulators { float: $f, bits: $b }: Accumulators) -> Self {
                 $from
             }
 
             #[inline(always)]
-            fn into_accumulators(self, $wf: f64, $wb: u64) -> (f64, u64) {
+            fn into_accumulators(self, Accumulators { float: $wf, bits: $wb }: Accumulators) -> Accumulators {
                 let $w = self;
-                ($into_f, $into_b)
+                Accumulators { float: $into_f, bits: $into_b }
             }
         }
 
@@ -239,15 +248,15 @@ unsafe impl<T: PlainScalar> PlainSlot for Option<T> {
     }
 
     #[inline(always)]
-    fn from_accumulators(_: f64, bits: u64) -> Self {
-        (bits != 0).then(T::default)
+    fn from_accumulators(held: Accumulators) -> Self {
+        (held.bits != 0).then(T::default)
     }
 
     #[inline(always)]
-    fn into_accumulators(self, float: f64, bits: u64) -> (f64, u64) {
+    fn into_accumulators(self, held: Accumulators) -> Accumulators {
         match Self::ACCUMULATOR {
-            Some(_) => (float, u64::from(self.is_some())),
-            None => (float, bits),
+            Some(_) => Accumulators { bits: u64::from(self.is_some()), ..held },
+            None => held,
         }
     }
 }

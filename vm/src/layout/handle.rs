@@ -3,6 +3,7 @@
 //! A handle owns a buffer that is refilled run after run, or shares an immutable literal. All kinds
 //! are [`HANDLE_SIZE`] bytes, so a layout needs to know only their kind.
 
+use crate::layout::held::{Held, Kept};
 use crate::value::array::ArrayRows;
 use crate::value::budget::{Exhausted, Unlimited};
 use crate::value::edge::Edge;
@@ -88,30 +89,25 @@ pub enum SequenceHandle {
     Shared(Arc<SequenceValue>),
 }
 
-/// The rows of an array.
-#[derive(Debug)]
-pub enum ArrayHandle {
-    /// Rows of the frame, whose memory is kept between runs.
-    Owned(Box<ArrayRows>),
-    /// A literal shared with the layout, or rows shared by the host.
-    Shared(Arc<ArrayRows>),
-    /// Rows that the host lends for one call.
-    Lent(Box<LentRows>),
+/// The rows of an array. While rows are lent, only code that knows of that reads the handle.
+pub type ArrayHandle = Held<ArrayRows>;
+
+impl Kept for ArrayRows {
+    type Loan = Option<RawRows>;
+
+    fn emptied(&self) -> ArrayRows {
+        ArrayRows::new(self.element())
+    }
+
+    fn give_way(loan: &mut Option<RawRows>) {
+        *loan = None;
+    }
 }
 
 impl ArrayHandle {
     /// No rows of a type.
     pub fn empty(element: ScalarType) -> ArrayHandle {
-        ArrayHandle::Owned(Box::new(ArrayRows::new(element)))
-    }
-
-    /// The rows. While rows are lent, only code that knows of that reads the handle.
-    pub fn view(&self) -> &ArrayRows {
-        match self {
-            ArrayHandle::Owned(rows) => rows,
-            ArrayHandle::Shared(rows) => rows,
-            ArrayHandle::Lent(lent) => &lent.own,
-        }
+        Held::Owned(Box::new(ArrayRows::new(element)))
     }
 
     /// The rows under a type of their storage, copied unless they are shared; none of another storage, as in a slot that
@@ -121,68 +117,25 @@ impl ArrayHandle {
     /// The system has no memory.
     pub fn read(&self, element: ScalarType) -> Result<Arc<ArrayRows>, Exhausted> {
         match self {
-            ArrayHandle::Shared(rows) if rows.element() == element => Ok(rows.clone()),
-            _ => self.view().retyped_within(element, &Unlimited).map(Arc::new),
-        }
-    }
-
-    /// The frame's own rows, to be resized and written.
-    #[inline]
-    pub fn owned(&mut self) -> &mut ArrayRows {
-        match self {
-            ArrayHandle::Owned(rows) => rows,
-            other => other.become_owned(),
-        }
-    }
-
-    /// The same of a handle of other rows.
-    #[cold]
-    fn become_owned(&mut self) -> &mut ArrayRows {
-        if let ArrayHandle::Shared(_) = self {
-            *self = ArrayHandle::empty(self.view().element());
-        }
-        match self {
-            ArrayHandle::Owned(rows) => rows,
-            ArrayHandle::Lent(lent) => {
-                lent.rows = None;
-                &mut lent.own
-            }
-            ArrayHandle::Shared(_) => unreachable!("shared rows were replaced above"),
+            Held::Shared(rows) if rows.element() == element => Ok(rows.clone()),
+            _ => self.own().retyped_within(element, &Unlimited).map(Arc::new),
         }
     }
 
     /// The rows that are lent.
     pub fn lent(&self) -> Option<&RawRows> {
-        match self {
-            ArrayHandle::Lent(lent) => lent.rows.as_ref(),
-            _ => None,
-        }
+        self.loan()?.as_ref()
     }
 
-    /// Lends rows, until [`ArrayHandle::take_back`]. The frame's own rows stay where they are.
+    /// Lends rows, until [`ArrayHandle::take_back`].
     pub fn lend(&mut self, rows: RawRows) {
-        if let ArrayHandle::Lent(lent) = self {
-            lent.rows = Some(rows);
-            return;
-        }
-        let element = self.view().element();
-        let own = std::mem::replace(self.owned(), ArrayRows::new(element));
-        *self = ArrayHandle::Lent(Box::new(LentRows { rows: Some(rows), own }));
+        *self.begin_loan() = Some(rows);
     }
 
     /// Forgets rows that are lent.
     pub fn take_back(&mut self) {
-        if let ArrayHandle::Lent(lent) = self {
-            lent.rows = None;
-        }
+        self.loan_mut().and_then(Option::take);
     }
-}
-
-/// Rows lent for one call, and those of the frame, which are kept.
-#[derive(Debug)]
-pub struct LentRows {
-    rows: Option<RawRows>,
-    own: ArrayRows,
 }
 
 /// Rows of an [`NdView`] of one axis whose lifetime somebody else guards.

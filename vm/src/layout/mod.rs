@@ -19,6 +19,7 @@ pub mod access;
 pub mod builder;
 pub mod element_place;
 pub mod handle;
+pub mod held;
 pub mod layout;
 pub mod nd_handle;
 pub mod slot;

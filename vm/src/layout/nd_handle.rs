@@ -1,10 +1,5 @@
-//! The handle of an n-dimensional array: the frame's own, a shared one, or one that a host lends.
-//!
-//! ```text
-//! Owned   the frame's own array, whose memory is kept between runs        read and written
-//! Shared  a literal, or an array that a host wrote                        read; copied before the first write
-//! Lent    an array of the host for one run, or memory for a result        read; written if lent for that
-//! ```
+//! The handle of an n-dimensional array: what it [holds](crate::layout::held), and where the elements stand. A host lends
+//! elements, to be read or changed, or memory for a result.
 //!
 //! Invariants:
 //! 1. No two handles have memory in common that one of them writes. A shared array is only read, memory is lent once.
@@ -12,6 +7,7 @@
 //! 3. The place that a handle keeps is that of what it holds, or unknown.
 
 use crate::layout::element_place::{ElementPlace, KeptPlace};
+use crate::layout::held::{Held, Kept};
 use crate::value::NdView;
 use crate::value::array::cell_size;
 use crate::value::budget::{Account, Exhausted, Unlimited};
@@ -24,32 +20,32 @@ use std::sync::Arc;
 /// An n-dimensional array.
 #[derive(Debug)]
 pub struct NdHandle {
-    held: Held,
+    held: Held<NdRows>,
     /// Where its elements stand, for operators that read or write one of them.
     place: KeptPlace,
 }
 
-/// What a handle holds.
-#[derive(Debug)]
-enum Held {
-    /// An array of the frame, whose memory is kept between runs.
-    Owned(Box<NdRows>),
-    /// A literal shared with the layout, or an array shared by the host.
-    Shared(Arc<NdRows>),
-    /// An array that a host lends for one run, or memory for one.
-    Lent(Box<LentNd>),
-}
-
-/// What a host lends, and the frame's own array to come back to.
-#[derive(Debug)]
-struct LentNd {
+/// What a host lends.
+#[derive(Debug, Default)]
+pub struct NdLoan {
     /// Where the host's elements stand, during the run.
     elements: Option<RawElements>,
     /// Memory for elements that the run computes.
     room: Option<RawRoom>,
     /// What has been written there.
     written: Option<Written>,
-    own: NdRows,
+}
+
+impl Kept for NdRows {
+    type Loan = NdLoan;
+
+    fn emptied(&self) -> NdRows {
+        NdRows::empty(self.qtype())
+    }
+
+    fn give_way(loan: &mut NdLoan) {
+        (loan.elements, loan.written) = (None, None);
+    }
 }
 
 /// The axes of elements that stand in a room.
@@ -144,8 +140,7 @@ impl RawElements {
     fn view(&self) -> NdView<'_> {
         // SAFETY: who lent the elements keeps the buffer, and nobody changes it while the handle is borrowed.
         let bytes = unsafe { std::slice::from_raw_parts(self.bytes, self.len) };
-        let (element, rank) = (self.qtype.element(), self.qtype.rank());
-        NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
+        NdView::trusted(self.qtype, bytes, self.start, (&self.shape, &self.strides))
     }
 }
 
@@ -169,7 +164,7 @@ unsafe impl Send for RawRoom {}
 unsafe impl Sync for RawRoom {}
 
 impl NdHandle {
-    fn new(held: Held) -> NdHandle {
+    fn new(held: Held<NdRows>) -> NdHandle {
         NdHandle { held, place: KeptPlace::unknown() }
     }
 
@@ -179,7 +174,7 @@ impl NdHandle {
     }
 
     /// What the handle holds, to be changed: where its elements stand is unknown from here on.
-    fn changed(&mut self) -> &mut Held {
+    fn changed(&mut self) -> &mut Held<NdRows> {
         self.place.forget();
         &mut self.held
     }
@@ -189,7 +184,7 @@ impl NdHandle {
     /// # Safety
     /// Until [`NdHandle::take_back`] the buffer stays, and nobody else changes it, nor reads it if it is mutable.
     pub unsafe fn lend(&mut self, elements: RawElements) {
-        self.lent().elements = Some(elements);
+        self.changed().begin_loan().elements = Some(elements);
     }
 
     /// Lends memory for what a run computes, unless there is some already. The frame's own array stays for later.
@@ -197,27 +192,15 @@ impl NdHandle {
     /// # Safety
     /// Nobody else accesses the memory until [`NdHandle::take_back`].
     pub unsafe fn lend_room(&mut self, room: RawRoom) -> bool {
-        let lent = self.lent();
+        let lent = self.changed().begin_loan();
         let is_free = lent.room.is_none();
         lent.room.get_or_insert(room);
         is_free
     }
 
-    fn lent(&mut self) -> &mut LentNd {
-        if !self.is_lent() {
-            let qtype = self.rows().qtype();
-            let own = std::mem::replace(self.owned(), NdRows::empty(qtype));
-            self.held = Held::Lent(Box::new(LentNd { elements: None, room: None, written: None, own }));
-        }
-        match self.changed() {
-            Held::Lent(lent) => lent,
-            _ => unreachable!("it is lent now"),
-        }
-    }
-
     /// Ends what [`NdHandle::lend`] or [`NdHandle::lend_room`] began; true if elements stand in a lent room.
     pub fn take_back(&mut self) -> bool {
-        let Held::Lent(lent) = self.changed() else { return false };
+        let Some(lent) = self.changed().loan_mut() else { return false };
         (lent.elements, lent.room) = (None, None);
         lent.written.take().is_some()
     }
@@ -236,7 +219,7 @@ impl NdHandle {
         shape: &[usize],
         account: &dyn Account,
     ) -> Result<*mut u8, Exhausted> {
-        if let Held::Lent(lent) = self.changed()
+        if let Some(lent) = self.changed().loan_mut()
             && let Some(room) = lent.room.filter(|room| room.axes.is_none())
         {
             let count = check_shape(qtype, shape).expect("a shape of the type");
@@ -251,8 +234,7 @@ impl NdHandle {
 
     /// Lent memory for elements of this shape that do not stand one after the other, and their strides.
     pub(crate) fn strided_room(&self, qtype: NdType, shape: &[usize]) -> Option<(*mut u8, Strides)> {
-        let Held::Lent(lent) = &self.held else { return None };
-        let room = lent.room.as_ref().filter(|room| room.element == qtype.element())?;
+        let room = self.held.loan()?.room.as_ref().filter(|room| room.element == qtype.element())?;
         let (sizes, strides) = room.axes?;
         (sizes == padded(shape, 1)).then_some((room.first, strides))
     }
@@ -260,19 +242,15 @@ impl NdHandle {
     /// The same for whoever then writes all elements there.
     pub(crate) fn make_strided_room(&mut self, qtype: NdType, shape: &[usize]) -> Option<*mut u8> {
         let (first, strides) = self.strided_room(qtype, shape)?;
-        let Held::Lent(lent) = self.changed() else { return None };
-        lent.written = Some(Written { qtype, shape: padded(shape, 1), strides });
+        self.changed().loan_mut()?.written = Some(Written { qtype, shape: padded(shape, 1), strides });
         Some(first)
     }
 
     /// The elements where they lie, lent or not.
     pub fn view(&self) -> NdView<'_> {
-        match &self.held {
-            Held::Lent(lent) => match &lent.elements {
-                Some(elements) => elements.view(),
-                None => self.computed().1,
-            },
-            _ => self.rows().view(),
+        match self.lent_elements() {
+            Some(elements) => elements.view(),
+            None => self.computed().1,
         }
     }
 
@@ -295,7 +273,7 @@ impl NdHandle {
                 let first = rows.first().cast_mut();
                 place.note(rows.qtype(), first, (rows.padded_shape(), rows.strides()), false)
             }
-            Held::Lent(lent) => match (&lent.elements, lent.room, &lent.written) {
+            Held::Lent(lent) => match (&lent.loan.elements, lent.loan.room, &lent.loan.written) {
                 (Some(elements), ..) => {
                     let first = elements.bytes.wrapping_add(elements.start);
                     let axes = (&elements.shape, &elements.strides);
@@ -311,13 +289,14 @@ impl NdHandle {
 
     /// Where the elements stand, and with which type, lent or not.
     pub fn find(&self) -> (NdType, NdView<'_>) {
-        match &self.held {
-            Held::Lent(lent) => match &lent.elements {
-                Some(elements) => (elements.qtype, elements.view()),
-                None => self.computed(),
-            },
-            _ => self.computed(),
+        match self.lent_elements() {
+            Some(elements) => (elements.qtype, elements.view()),
+            None => self.computed(),
         }
+    }
+
+    fn lent_elements(&self) -> Option<&RawElements> {
+        self.held.loan()?.elements.as_ref()
     }
 
     /// As [`NdHandle::locate`], after `copy` has copied what is shared or lent to be read into the frame's own array:
@@ -337,9 +316,9 @@ impl NdHandle {
                 self.held = Held::Owned(Box::new(own));
             }
             Held::Lent(lent) => {
-                if let Some(elements) = lent.elements.filter(|elements| !elements.is_mutable) {
+                if let Some(elements) = lent.loan.elements.filter(|elements| !elements.is_mutable) {
                     copy(elements.qtype, &elements.view(), &mut lent.own)?;
-                    (lent.elements, lent.written) = (None, None);
+                    NdRows::give_way(&mut lent.loan);
                 }
             }
         }
@@ -348,7 +327,7 @@ impl NdHandle {
 
     /// True if a host has lent elements or memory, or did for an earlier run.
     pub(crate) fn is_lent(&self) -> bool {
-        matches!(self.held, Held::Lent(_))
+        self.held.loan().is_some()
     }
 
     /// The array, to be resized; `None` unless it is the frame's own.
@@ -389,15 +368,14 @@ impl NdHandle {
     /// The type and the elements of what is no array of a host to be read: the frame's own, what stands in a lent room,
     /// or what is lent to be changed.
     pub fn computed(&self) -> (NdType, NdView<'_>) {
-        if let Held::Lent(lent) = &self.held {
+        if let Some(lent) = self.held.loan() {
             if let Some(elements) = lent.elements.as_ref().filter(|elements| elements.is_mutable) {
                 return (elements.qtype, elements.view());
             }
             if let Some((room, Written { qtype, shape, strides })) = lent.in_room() {
                 // SAFETY: whoever made this room has written it, and nobody does while the handle is borrowed.
                 let bytes = unsafe { std::slice::from_raw_parts(room.first, room.bytes) };
-                let (element, rank) = (qtype.element(), qtype.rank());
-                return (*qtype, NdView::trusted(element, rank, bytes, 0, *shape, *strides));
+                return (*qtype, NdView::trusted(*qtype, bytes, 0, (shape, strides)));
             }
         }
         (self.rows().qtype(), self.rows().view())
@@ -419,30 +397,16 @@ impl NdHandle {
 
     /// The array, of one that is lent the frame's own.
     pub fn rows(&self) -> &NdRows {
-        match &self.held {
-            Held::Owned(rows) => rows,
-            Held::Shared(rows) => rows,
-            Held::Lent(lent) => &lent.own,
-        }
+        self.held.own()
     }
 
     /// The frame's own array, to be resized and written.
     pub fn owned(&mut self) -> &mut NdRows {
-        if let Held::Shared(rows) = &self.held {
-            self.held = Held::Owned(Box::new(NdRows::empty(rows.qtype())));
-        }
-        match self.changed() {
-            Held::Owned(rows) => rows,
-            Held::Lent(lent) => {
-                (lent.elements, lent.written) = (None, None);
-                &mut lent.own
-            }
-            Held::Shared(_) => unreachable!("a shared array was replaced above"),
-        }
+        self.changed().owned()
     }
 }
 
-impl LentNd {
+impl NdLoan {
     /// The memory that a result has been written to, and its axes.
     fn in_room(&self) -> Option<(RawRoom, &Written)> {
         Some((self.room?, self.written.as_ref()?))

@@ -6,10 +6,11 @@
 //! A call of plain values leaves the registers to the callee as they are: it has no general kernels and no regions, which
 //! would read them. A caller that has some gets its own back.
 
+use crate::layout::access::Accumulators;
 use crate::machine::calls::{Calls, Next};
 use crate::machine::routine_code::Code;
 use crate::machine::transfer::RoutineCall;
-use crate::operator::cell::{Cell, Registers, Stop, go, raise, stop};
+use crate::operator::cell::{Cell, State, Stop, go, raise, stop};
 
 /// Makes calls and code known to each other, so that a call of plain values looks nothing up: the cell has the address of
 /// its call, and the call that of the routine's first cell. Nothing of that moves from here on.
@@ -47,22 +48,16 @@ pub(super) unsafe fn linked<'r>(cell: *const Cell) -> &'r RoutineCall {
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run); `registers.machine` are the calls of the run, and the code is linked.
-pub(super) unsafe fn call(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+pub(super) unsafe fn call(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: the caller's promise; while a chain runs, nobody else uses the calls. There are frames for every routine.
     unsafe {
-        let calls = &mut *(*registers).machine.cast::<Calls<'_>>();
+        let calls = &mut *(*state.registers).machine.cast::<Calls<'_>>();
         let call = linked(cell);
-        let Some(base) = calls.begin_plain(call, cell, frame) else {
-            return call_slowly(cell, frame, registers, float, bits);
+        let Some(base) = calls.begin_plain(call, cell, state.frame) else {
+            return call_slowly(cell, state, held);
         };
         // The registers stay those of the caller: the callee has neither general kernels nor regions.
-        go(call.entry, call.entry, call.entry_fuel, base, registers, float, bits)
+        go(call.entry, call.entry, call.entry_fuel, State { frame: base, ..state }, held)
     }
 }
 
@@ -71,22 +66,16 @@ pub(super) unsafe fn call(
 /// # Safety
 /// As [`call`].
 #[inline(never)]
-unsafe fn call_slowly(
-    cell: *const Cell,
-    _: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+unsafe fn call_slowly(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: as in `call`.
     unsafe {
-        let calls = (*registers).machine.cast::<Calls<'_>>();
-        match (*calls).begin(registers, cell) {
+        let calls = (*state.registers).machine.cast::<Calls<'_>>();
+        match (*calls).begin(state.registers, cell) {
             Ok(Some(Next { blamed, cell, fuel })) => {
-                go(blamed, cell, fuel, (*calls).base, registers, float, bits)
+                go(blamed, cell, fuel, State { frame: (*calls).base, ..state }, held)
             }
-            Ok(None) => stop(cell, registers, Stop::Call),
-            Err(fault) => raise(cell, registers, fault),
+            Ok(None) => stop(cell, state, Stop::Call),
+            Err(fault) => raise(cell, state, fault),
         }
     }
 }
@@ -95,26 +84,20 @@ unsafe fn call_slowly(
 ///
 /// # Safety
 /// As [`call`], or there are no calls.
-pub(super) unsafe fn leave(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+pub(super) unsafe fn leave(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: as in `call`; a call in progress has a frame in use, and a cell of its caller's code, which is not the
     // last one.
     unsafe {
-        let calls = (*registers).machine.cast::<Calls<'_>>().as_mut();
+        let calls = (*state.registers).machine.cast::<Calls<'_>>().as_mut();
         let Some((calls, done)) = calls.and_then(|calls| calls.last().map(|done| (calls, done))) else {
-            return stop(cell, registers, Stop::Done);
+            return stop(cell, state, Stop::Done);
         };
         let calling = done.cell.cast::<Cell>();
         let call = linked(calling);
-        if !calls.finish_plain(call, done, frame) {
-            return leave_slowly(cell, frame, registers, float, bits);
+        if !calls.finish_plain(call, done, state.frame) {
+            return leave_slowly(cell, state, held);
         }
-        go(calling, calling.add(1), call.fuel, done.caller, registers, float, bits)
+        go(calling, calling.add(1), call.fuel, State { frame: done.caller, ..state }, held)
     }
 }
 
@@ -123,22 +106,16 @@ pub(super) unsafe fn leave(
 /// # Safety
 /// As [`leave`].
 #[inline(never)]
-unsafe fn leave_slowly(
-    cell: *const Cell,
-    _: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+unsafe fn leave_slowly(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: as in `call`.
     unsafe {
-        let calls = (*registers).machine.cast::<Calls<'_>>();
-        match (*calls).finish(registers) {
+        let calls = (*state.registers).machine.cast::<Calls<'_>>();
+        match (*calls).finish(state.registers) {
             Ok(Some(Next { blamed, cell, fuel })) => {
-                go(blamed, cell, fuel, (*calls).base, registers, float, bits)
+                go(blamed, cell, fuel, State { frame: (*calls).base, ..state }, held)
             }
-            Ok(None) => stop(cell, registers, Stop::Done),
-            Err(fault) => raise((*registers).at, registers, fault),
+            Ok(None) => stop(cell, state, Stop::Done),
+            Err(fault) => raise((*state.registers).at, state, fault),
         }
     }
 }

@@ -505,16 +505,14 @@ mod tests {
             body.push_operator(operator, &operands, ValueId(result), Span::default());
         }
         Program::new(vec![Routine {
-            layout: layout.build().expect("small"),
-            values: vec![slot(0), slot(at), slot(8)],
-            inputs: vec![("x".into(), ValueId(0))],
-            output: ValueId(2),
-            side_outputs: Vec::new(),
-            literals: Vec::new(),
             overrides_inputs: true,
-            updated_inputs: Vec::new(),
-            parallel: None,
-            body,
+            ..Routine::new(
+                layout.build().expect("small"),
+                vec![slot(0), slot(at), slot(8)],
+                vec![("x".into(), ValueId(0))],
+                ValueId(2),
+                body,
+            )
         }])
     }
 

@@ -140,18 +140,13 @@ fn bind_types(overload: &Arc<Overload>, args: &[Value], style: Style) -> Result<
     let operator = body.add_operator(overload.clone());
     body.push_operator(operator, &operands, output, Span::default());
     let name = |i: usize| Arc::from(i.to_string());
-    let routine = Routine {
-        layout: layout.build()?,
-        inputs: inputs.iter().enumerate().map(|(i, v)| (name(i), *v)).collect(),
-        output,
-        side_outputs: Vec::new(),
-        literals: Vec::new(),
-        overrides_inputs: false,
-        updated_inputs: Vec::new(),
-        parallel: None,
+    let routine = Routine::new(
+        layout.build()?,
         values,
+        inputs.iter().enumerate().map(|(i, v)| (name(i), *v)).collect(),
+        output,
         body,
-    };
+    );
     let bound = BoundExpr::with_style(Arc::new(Program::new(vec![routine])), style);
     Ok(bound.expect("one operator on slots of its own types passes the verifier"))
 }

@@ -16,13 +16,14 @@
 
 use crate::frame::Frame;
 use crate::frame::frame::ActiveCall;
+use crate::layout::access::Accumulators;
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::call_cells::linked;
 use crate::machine::error::RunErrorKind;
 use crate::machine::options::RunLimits;
 use crate::machine::run::{Halt, Run, stopped};
 use crate::machine::tier::{CompiledTier, Entry, NativeRun};
-use crate::operator::cell::{Cell, NativeRegisters, Registers, Stop};
+use crate::operator::cell::{Cell, NativeRegisters, Registers, State, Stop};
 use crate::operator::meter::Watch;
 use crate::value::Fault;
 use std::mem::offset_of;
@@ -201,7 +202,7 @@ pub(crate) unsafe extern "C" fn run_cells(native: *mut NativeRun, frame: *mut u8
     let registers: *mut Registers = native.cast();
     // SAFETY: the caller's promise; nobody else uses the registers meanwhile. A fault stays in them.
     let work = || unsafe {
-        ((*cell).run)(cell, frame, registers, 0.0, 0);
+        ((*cell).run)(cell, State { frame, registers }, Accumulators::default());
         match (*registers).stop {
             Stop::Fault => STOPPED,
             _ => DONE,

@@ -33,11 +33,6 @@ impl<'s> Step<'s> {
         self.program
     }
 
-    /// Number of the routine running.
-    pub fn routine_number(&self) -> usize {
-        self.routine
-    }
-
     /// Instruction number in the routine.
     pub fn ip(&self) -> usize {
         self.ip

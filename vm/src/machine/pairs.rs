@@ -111,18 +111,13 @@ mod tests {
             body.push_operator(operator, &operands, result, Span::default());
         }
         let inputs = [("x", x), ("y", y), ("z", z)].map(|(name, value)| (name.into(), value));
-        Arc::new(Program::new(vec![Routine {
-            layout: layout.build().expect("small"),
+        Arc::new(Program::new(vec![Routine::new(
+            layout.build().expect("small"),
             values,
-            inputs: inputs.into(),
-            output: out,
-            side_outputs: Vec::new(),
-            literals: Vec::new(),
-            overrides_inputs: false,
-            updated_inputs: Vec::new(),
-            parallel: None,
+            inputs.into(),
+            out,
             body,
-        }]))
+        )]))
     }
 
     /// What a program gives for these inputs, or where it fails and why.

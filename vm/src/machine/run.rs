@@ -19,7 +19,7 @@ use crate::machine::options::{RunLimits, RunWatch, Used};
 use crate::machine::routine_code::Code;
 #[cfg(feature = "jit")]
 use crate::machine::tier::Entry;
-use crate::operator::cell::{Cell, Registers, Stop};
+use crate::operator::cell::{Cell, Registers, State, Stop};
 use crate::operator::meter::{Meter, Watch};
 use crate::program::Program;
 use crate::value::{Exhausted, Fault};
@@ -79,7 +79,7 @@ fn run_chain_of(cells: &[Cell], frame: &Frame, registers: &mut Registers) -> Res
         // SAFETY: `cell` is a cell of the code, whose slots the verifier checked against the frame's
         // layout. Scalar cells read neither general kernels nor regions, and neither arena nor meter; the registers
         // have those of other code.
-        cell = unsafe { ((*cell).run)(cell, base, registers, registers.float, registers.bits) };
+        cell = unsafe { ((*cell).run)(cell, State { frame: base, registers }, registers.held) };
     }
     match registers.stop {
         Stop::Done => Ok(()),
@@ -211,9 +211,9 @@ impl<'r, 'o> Run<'r, 'o> {
             // SAFETY: `cell` is a cell of the running routine's code, whose slots the verifier checked
             // against the layout of the frame at `base`; the registers were set for this routine.
             cell = unsafe {
-                let (float, bits) = (self.registers.float, self.registers.bits);
+                let held = self.registers.held;
                 self.registers.machine = (&raw mut self.calls).cast();
-                ((*cell).run)(cell, self.calls.base, &mut self.registers, float, bits)
+                ((*cell).run)(cell, State { frame: self.calls.base, registers: &mut self.registers }, held)
             };
             if !cell.is_null() {
                 self.paused(self.routine(), cell)?;

@@ -181,18 +181,8 @@ pub(super) fn chain(names: &[&str], rows: &Value) -> (BoundExpr, TypedSlot) {
         let operator = body.add_operator(overload);
         body.push_operator(operator, &operands, last, Span::default());
     }
-    let routine = Routine {
-        layout: layout.build().expect("few slots"),
-        inputs: vec![("x".into(), first)],
-        output: last,
-        side_outputs: Vec::new(),
-        literals: Vec::new(),
-        overrides_inputs: false,
-        updated_inputs: Vec::new(),
-        parallel: None,
-        values,
-        body,
-    };
+    let routine =
+        Routine::new(layout.build().expect("few slots"), values, vec![("x".into(), first)], last, body);
     let bound = BoundExpr::new(Arc::new(Program::new(vec![routine]))).expect("verified");
     assert_eq!(bound.regions().len(), 1, "{names:?} are one region");
     (bound, input)

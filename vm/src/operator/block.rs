@@ -84,19 +84,6 @@ impl Column {
         Column { data, step: 0, presence: std::ptr::null(), all: if is_present { u64::MAX } else { 0 } }
     }
 
-    /// The words of presence from a number on; null if there are none.
-    ///
-    /// # Safety
-    /// The column has a word of this number.
-    #[inline(always)]
-    pub unsafe fn presence_from(&self, number: usize) -> *const u64 {
-        match self.presence.is_null() {
-            true => self.presence,
-            // SAFETY: the caller's promise.
-            false => unsafe { self.presence.add(number) },
-        }
-    }
-
     /// True if no row is missing, as far as can be told without looking at rows.
     pub fn is_all_present(&self) -> bool {
         self.presence.is_null() && self.all == u64::MAX
@@ -253,17 +240,15 @@ pub fn rows_of_word(number: usize, rows: usize) -> u64 {
     }
 }
 
+/// Bytes of cells, and words of presence.
+#[cfg(test)]
+type Packed = (Vec<u8>, Vec<u64>);
+
 #[cfg(test)]
 impl BlockKernel {
     /// Cells of present rows, and words of presence. For columns of the kernel's types with at least so many
     /// rows; the kernel cannot raise.
-    pub(crate) fn rows(
-        &self,
-        level: Level,
-        columns: &[Column],
-        size: usize,
-        rows: usize,
-    ) -> (Vec<u8>, Vec<u64>) {
+    pub(crate) fn rows(&self, level: Level, columns: &[Column], size: usize, rows: usize) -> Packed {
         let mut cells = vec![0u64; rows + 1];
         let mut words = vec![0u64; rows.div_ceil(ROWS_OF_A_WORD)];
         let target = Target { data: cells.as_mut_ptr().cast(), presence: words.as_mut_ptr() };
@@ -278,13 +263,7 @@ impl BlockKernel {
     }
 
     /// The same with the presence that a lifted kernel leaves to its caller, and zeros in all missing rows.
-    pub(crate) fn present_rows(
-        &self,
-        level: Level,
-        columns: &[Column],
-        size: usize,
-        rows: usize,
-    ) -> (Vec<u8>, Vec<u64>) {
+    pub(crate) fn present_rows(&self, level: Level, columns: &[Column], size: usize, rows: usize) -> Packed {
         let (mut bytes, mut words) = self.rows(level, columns, size, rows);
         if self.is_lifted {
             // SAFETY: the columns have the words, and there is room for as many.

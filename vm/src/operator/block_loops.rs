@@ -17,6 +17,9 @@ use crate::value::ScalarType;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use std::mem::MaybeUninit;
 
+/// Success, or the first fault.
+type Ran = Result<(), Box<RowFault>>;
+
 /// One value laid out for all rows of a word.
 type Spread = [MaybeUninit<u64>; ROWS_OF_A_WORD];
 
@@ -97,10 +100,7 @@ macro_rules! block_kernel {
         /// The block kernel of a function of this many arguments.
         pub fn $kernel<F, $($A,)+ R, O>() -> BlockKernel
         where
-            F: Fn($($A),+) -> O + Copy,
-            $($A: PlainSlot,)+
-            R: PlainSlot,
-            O: Outcome<R>,
+            F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
         {
             BlockKernel {
                 runs: if const { O::FALLIBLE } {
@@ -124,16 +124,9 @@ macro_rules! block_kernel {
         ///
         /// # Safety
         /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
-        unsafe fn $each<F, $($A,)+ R, O>(
-            args: Operands<'_>,
-            target: Target,
-            rows: usize,
-        ) -> Result<(), Box<RowFault>>
+        unsafe fn $each<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize) -> Ran
         where
-            F: Fn($($A),+) -> O + Copy,
-            $($A: PlainSlot,)+
-            R: PlainSlot,
-            O: Outcome<R>,
+            F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
         {
             let is_lifted = !R::OPTIONAL $(&& !$A::OPTIONAL)+;
             let f = function::<F>();
@@ -179,16 +172,9 @@ macro_rules! block_kernel {
         /// # Safety
         /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
         #[inline(always)]
-        unsafe fn $name<F, $($A,)+ R, O>(
-            args: Operands<'_>,
-            target: Target,
-            rows: usize,
-        ) -> Result<(), Box<RowFault>>
+        unsafe fn $name<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize) -> Ran
         where
-            F: Fn($($A),+) -> O + Copy,
-            $($A: PlainSlot,)+
-            R: PlainSlot,
-            O: Outcome<R>,
+            F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
         {
             let is_lifted = !R::OPTIONAL $(&& !$A::OPTIONAL)+;
             // SAFETY: the caller's promise.
@@ -213,10 +199,7 @@ macro_rules! block_kernel {
         #[inline(always)]
         unsafe fn $plain<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize)
         where
-            F: Fn($($A),+) -> O + Copy,
-            $($A: PlainSlot,)+
-            R: PlainSlot,
-            O: Outcome<R>,
+            F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
         {
             let f = function::<F>();
             let apply = |$($a: $A),+| f($($a),+).outcome().ok();
@@ -248,10 +231,7 @@ macro_rules! block_kernel {
         #[inline(always)]
         unsafe fn $words<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize)
         where
-            F: Fn($($A),+) -> O + Copy,
-            $($A: PlainSlot,)+
-            R: PlainSlot,
-            O: Outcome<R>,
+            F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
         {
             let f = function::<F>();
             // SAFETY: the caller's promise; every stream has the rows of the word.
@@ -306,16 +286,9 @@ macro_rules! block_kernel {
         /// The contract of [`BlockRun`](crate::operator::block::BlockRun); the machine has the features.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $copy<F, $($A,)+ R, O>(
-            args: Operands<'_>,
-            target: Target,
-            rows: usize,
-        ) -> Result<(), Box<RowFault>>
+        unsafe fn $copy<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize) -> Ran
         where
-            F: Fn($($A),+) -> O + Copy,
-            $($A: PlainSlot,)+
-            R: PlainSlot,
-            O: Outcome<R>,
+            F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
         {
             // SAFETY: the caller's promise.
             unsafe { $name::<F, $($A,)+ R, O>(args, target, rows) }

@@ -197,7 +197,7 @@ impl<'f> KernelCall<'f> {
         let slot = &self.args[index];
         assert!(slot.qtype().array().is_some(), "argument {index} is {slot}, not an array");
         // SAFETY: an array slot holds an array handle.
-        let rows = unsafe { (*self.at(slot).cast::<ArrayHandle>()).view() };
+        let rows = unsafe { (*self.at(slot).cast::<ArrayHandle>()).own() };
         check_rows(rows, slot.qtype().element().expect("an array has rows"));
         rows
     }

@@ -15,10 +15,11 @@
 //!
 //! Contract of a [`Run`] function:
 //! 1. `cell` points into a cell array that ends with a cell that does not continue.
-//! 2. `frame` is the base of a frame whose layout the cells were bound to.
-//! 3. It touches only the bytes of its operands and result, and `registers`.
-//! 4. It returns null after setting `registers.stop`, or a cell to resume at.
+//! 2. `state.frame` is the base of a frame whose layout the cells were bound to.
+//! 3. It touches only the bytes of its operands and result, and `state.registers`.
+//! 4. It returns null after setting `stop` of the registers, or a cell to resume at.
 
+use crate::layout::access::Accumulators;
 use crate::operator::general::GeneralCall;
 use crate::operator::meter::Meter;
 use crate::value::Fault;
@@ -30,7 +31,16 @@ use std::any::Any;
 pub const YIELD_INTERVAL: usize = 64;
 
 /// The code of a cell.
-pub type Run = unsafe fn(*const Cell, *mut u8, *mut Registers, f64, u64) -> *const Cell;
+pub type Run = unsafe fn(*const Cell, State, Accumulators) -> *const Cell;
+
+/// What the cells of a run work on: two addresses, which a call passes in two registers.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// Base of the frame of the routine.
+    pub frame: *mut u8,
+    /// What all cells of the run share.
+    pub registers: *mut Registers,
+}
 
 /// One threaded instruction.
 #[derive(Clone, Copy, Debug)]
@@ -74,10 +84,8 @@ pub enum Strips {
 /// State shared by the cells of one run.
 #[derive(Debug)]
 pub struct Registers {
-    /// Floating-point accumulator across a yield.
-    pub float: f64,
-    /// Accumulator of every other type across a yield.
-    pub bits: u64,
+    /// The accumulators across a yield.
+    pub held: Accumulators,
     /// Instructions of the slice that may still run; below 0 if a jump has found too few.
     pub fuel: i64,
     /// Instructions that may still run after the slice.
@@ -130,8 +138,7 @@ impl Registers {
     #[inline]
     pub fn new(fuel: i64, threads: usize, strips: Strips, meter: *const Meter<'_>) -> Registers {
         Registers {
-            float: 0.0,
-            bits: 0,
+            held: Accumulators::default(),
             fuel: 0,
             reserve: fuel,
             stop: Stop::Done,
@@ -196,17 +203,11 @@ impl Registers {
 /// # Safety
 /// The contract of [`Run`]; the current cell is not the last one.
 #[inline(always)]
-pub unsafe fn next(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+pub unsafe fn next(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: rule 1 of the contract: a cell that continues has a successor.
     unsafe {
         let next = cell.add(1);
-        ((*next).run)(next, frame, registers, float, bits)
+        ((*next).run)(next, state, held)
     }
 }
 
@@ -219,18 +220,16 @@ pub unsafe fn go(
     cell: *const Cell,
     target: *const Cell,
     fuel: u32,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the caller's promise.
     unsafe {
-        (*registers).fuel -= i64::from(fuel);
-        if (*registers).fuel < 0 {
-            return end_slice(cell, target, registers, float, bits);
+        (*state.registers).fuel -= i64::from(fuel);
+        if (*state.registers).fuel < 0 {
+            return end_slice(cell, target, state.registers, held);
         }
-        ((*target).run)(target, frame, registers, float, bits)
+        ((*target).run)(target, state, held)
     }
 }
 
@@ -244,14 +243,14 @@ unsafe fn end_slice(
     cell: *const Cell,
     target: *const Cell,
     registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the registers are valid for the run.
     unsafe {
         (*registers).at = cell;
-        resume_at(target, registers, float, bits)
+        (*registers).held = held;
     }
+    target
 }
 
 /// Returns to the interpreter loop, which resumes at `target`.
@@ -259,16 +258,10 @@ unsafe fn end_slice(
 /// # Safety
 /// `target` is a cell of the running array.
 #[inline(always)]
-pub unsafe fn resume_at(
-    target: *const Cell,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+pub unsafe fn resume_at(target: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: the registers are valid for the run.
     unsafe {
-        (*registers).float = float;
-        (*registers).bits = bits;
+        (*state.registers).held = held;
     }
     target
 }
@@ -279,11 +272,11 @@ pub unsafe fn resume_at(
 /// The contract of [`Run`].
 #[cold]
 #[inline(never)]
-pub unsafe fn raise(cell: *const Cell, registers: *mut Registers, fault: impl Into<Fault>) -> *const Cell {
+pub unsafe fn raise(cell: *const Cell, state: State, fault: impl Into<Fault>) -> *const Cell {
     // SAFETY: the registers are valid for the run.
     unsafe {
-        (*registers).fault = Some(fault.into());
-        stop(cell, registers, Stop::Fault)
+        (*state.registers).fault = Some(fault.into());
+        stop(cell, state, Stop::Fault)
     }
 }
 
@@ -292,11 +285,11 @@ pub unsafe fn raise(cell: *const Cell, registers: *mut Registers, fault: impl In
 /// # Safety
 /// The contract of [`Run`].
 #[inline(always)]
-pub unsafe fn stop(cell: *const Cell, registers: *mut Registers, reason: Stop) -> *const Cell {
+pub unsafe fn stop(cell: *const Cell, state: State, reason: Stop) -> *const Cell {
     // SAFETY: the registers are valid for the run.
     unsafe {
-        (*registers).stop = reason;
-        (*registers).at = cell;
+        (*state.registers).stop = reason;
+        (*state.registers).at = cell;
     }
     std::ptr::null()
 }

@@ -52,7 +52,7 @@ pub(crate) unsafe fn move_value(
                 out.clone_from(edge);
             }
             QType::Array(_) => {
-                let rows = (*at.cast::<ArrayHandle>()).view();
+                let rows = (*at.cast::<ArrayHandle>()).own();
                 (*into.cast::<ArrayHandle>()).owned().copy_within(rows, meter)?;
             }
             QType::NdArray(_) => {

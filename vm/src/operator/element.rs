@@ -11,10 +11,10 @@
 //! 3. A kernel of a host may have left an array of another type in the slot: every cell compares the key of the type.
 
 use crate::layout::PlainSlot;
-use crate::layout::access::Accumulator;
+use crate::layout::access::{Accumulator, Accumulators};
 use crate::layout::element_place::{Axis, ElementPlace, key};
 use crate::layout::nd_handle::NdHandle;
-use crate::operator::cell::{Cell, Registers, raise};
+use crate::operator::cell::{Cell, State, raise};
 use crate::operator::threaded::{
     Carried, FIRST_IN_ACCUMULATOR, OPERANDS_OF_A_CELL, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
 };
@@ -154,11 +154,10 @@ unsafe fn operand<V: PlainSlot, const FIRST: usize, const RANK: usize, const MOD
     cell: *const Cell,
     frame: *mut u8,
     operand: usize,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) -> V {
     match carried(operand, FIRST, RANK, MODE) {
-        true => V::from_accumulators(float, bits),
+        true => V::from_accumulators(held),
         // SAFETY: the caller's promise.
         false => unsafe { V::load(operand_at(cell, frame, operand)) },
     }
@@ -173,18 +172,17 @@ unsafe fn operand<V: PlainSlot, const FIRST: usize, const RANK: usize, const MOD
 unsafe fn put_down<V: PlainSlot, const FIRST: usize, const RANK: usize, const MODE: usize>(
     cell: *const Cell,
     frame: *mut u8,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) {
     // SAFETY: the places are those of the operands, which are alive here.
     unsafe {
         for index in FIRST..FIRST + RANK {
             if carried(index, FIRST, RANK, MODE) {
-                i64::store(operand_at(cell, frame, index), i64::from_accumulators(float, bits));
+                i64::store(operand_at(cell, frame, index), i64::from_accumulators(held));
             }
         }
         if FIRST == FIRST_WRITTEN && carried(VALUE, FIRST, RANK, MODE) {
-            V::store(operand_at(cell, frame, VALUE), V::from_accumulators(float, bits));
+            V::store(operand_at(cell, frame, VALUE), V::from_accumulators(held));
         }
     }
 }
@@ -205,13 +203,12 @@ unsafe fn element_from_begin<const FIRST: usize, const RANK: usize, const MODE: 
     place: &ElementPlace,
     cell: *const Cell,
     frame: *mut u8,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) -> Option<*mut u8> {
     let mut at = place.first;
     for axis in 0..RANK {
         // SAFETY: the caller's promise: indices are INT64.
-        let index = unsafe { operand::<i64, FIRST, RANK, MODE>(cell, frame, FIRST + axis, float, bits) };
+        let index = unsafe { operand::<i64, FIRST, RANK, MODE>(cell, frame, FIRST + axis, held) };
         let Axis { size, stride } = place.axes[axis];
         if index as u64 >= size {
             return None;
@@ -221,41 +218,16 @@ unsafe fn element_from_begin<const FIRST: usize, const RANK: usize, const MODE: 
     Some(at)
 }
 
-/// Where an element stands; `None` if an index is outside of its axis.
-///
-/// # Safety
-/// As [`element_from_begin`], with all operands in the frame.
-unsafe fn element_at<const FIRST: usize, const RANK: usize>(
-    place: &ElementPlace,
-    cell: *const Cell,
-    frame: *mut u8,
-) -> Option<*mut u8> {
-    let mut at = place.first;
-    for axis in 0..RANK {
-        // SAFETY: the caller's promise: indices are INT64.
-        let index = unsafe { i64::load(operand_at(cell, frame, FIRST + axis)) };
-        let Axis { size, stride } = place.axes[axis];
-        at = at.wrapping_offset((along(index, size)? * stride) as isize);
-    }
-    Some(at)
-}
-
 /// Runs the cell behind one of so many operands.
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run).
 #[inline(always)]
-unsafe fn next_of<const OPERANDS: usize>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+unsafe fn next_of<const OPERANDS: usize>(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: the builder put further operands into a cell behind, and never one of these cells at the end.
     unsafe {
         let next = cell.add(OPERANDS.div_ceil(OPERANDS_OF_A_CELL));
-        ((*next).run)(next, frame, registers, float, bits)
+        ((*next).run)(next, state, held)
     }
 }
 
@@ -281,8 +253,7 @@ macro_rules! go_on {
 pub(super) unsafe fn read_element<T: Element, const RANK: usize, const MODE: usize>(
     cell: *const Cell,
     frame: *mut u8,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) -> Option<T::Value> {
     // SAFETY: the verifier checked the slots behind the offsets against the overload's types: a handle, and indices.
     // An element inside of the axes lies in the memory of the handle, and is valid.
@@ -291,7 +262,7 @@ pub(super) unsafe fn read_element<T: Element, const RANK: usize, const MODE: usi
         if place.read_key != const { key(T::ELEMENT, RANK) } {
             return None;
         }
-        T::read(element_from_begin::<FIRST_READ, RANK, MODE>(place, cell, frame, float, bits)?)
+        T::read(element_from_begin::<FIRST_READ, RANK, MODE>(place, cell, frame, held)?)
     }
 }
 
@@ -303,8 +274,7 @@ pub(super) unsafe fn read_element<T: Element, const RANK: usize, const MODE: usi
 pub(super) unsafe fn write_element<T: Element, const RANK: usize, const MODE: usize>(
     cell: *const Cell,
     frame: *mut u8,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) -> Option<()> {
     // SAFETY: as in `read_element`; what a handle gives to be changed is accessed by nobody else.
     unsafe {
@@ -312,8 +282,8 @@ pub(super) unsafe fn write_element<T: Element, const RANK: usize, const MODE: us
         if place.write_key != const { key(T::ELEMENT, RANK) } {
             return None;
         }
-        let at = element_from_begin::<FIRST_WRITTEN, RANK, MODE>(place, cell, frame, float, bits)?;
-        T::write(at, operand::<T::Value, FIRST_WRITTEN, RANK, MODE>(cell, frame, VALUE, float, bits));
+        let at = element_from_begin::<FIRST_WRITTEN, RANK, MODE>(place, cell, frame, held)?;
+        T::write(at, operand::<T::Value, FIRST_WRITTEN, RANK, MODE>(cell, frame, VALUE, held));
         Some(())
     }
 }
@@ -324,22 +294,20 @@ pub(super) unsafe fn write_element<T: Element, const RANK: usize, const MODE: us
 /// The contract of [`Run`](crate::operator::cell::Run).
 pub(super) unsafe fn get<T: Element, const RANK: usize, const MODE: usize>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the caller's promise.
     unsafe {
-        if let Some(value) = read_element::<T, RANK, MODE>(cell, frame, float, bits) {
+        if let Some(value) = read_element::<T, RANK, MODE>(cell, state.frame, held) {
             if MODE & RESULT_NOT_STORED == 0 {
-                T::Value::store(frame.add((*cell).out as usize), value);
+                T::Value::store(state.frame.add((*cell).out as usize), value);
             }
-            let (float, bits) = value.into_accumulators(float, bits);
-            return go_on!(RANK + 1, cell, frame, registers, float, bits);
+            let held = value.into_accumulators(held);
+            return go_on!(RANK + 1, cell, state, held);
         }
-        put_down::<i64, FIRST_READ, RANK, MODE>(cell, frame, float, bits);
-        get_slowly::<T, RANK>(cell, frame, registers, float, bits)
+        put_down::<i64, FIRST_READ, RANK, MODE>(cell, state.frame, held);
+        get_slowly::<T, RANK>(cell, state, held)
     }
 }
 
@@ -351,26 +319,21 @@ pub(super) unsafe fn get<T: Element, const RANK: usize, const MODE: usize>(
 #[inline(never)]
 unsafe fn get_slowly<T: Element, const RANK: usize>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: as in `get`.
     unsafe {
-        let handle = &mut *operand_at(cell, frame, ARRAY).cast::<NdHandle>();
-        let place = handle.locate();
-        let at = match place.read_key == key(T::ELEMENT, RANK) {
-            true => element_at::<FIRST_READ, RANK>(place, cell, frame),
-            false => None,
-        };
-        match at.and_then(|at| T::read(at)) {
-            Some(value) => {
-                T::Value::store(frame.add((*cell).out as usize), value);
-                let (float, bits) = value.into_accumulators(float, bits);
-                go_on!(RANK + 1, cell, frame, registers, float, bits)
+        let handle = &mut *operand_at(cell, state.frame, ARRAY).cast::<NdHandle>();
+        handle.locate();
+        let found = find::<T, FIRST_READ, RANK>(handle, cell, state.frame);
+        match found.and_then(|at| T::read(at).ok_or_else(too_large)) {
+            Ok(value) => {
+                T::Value::store(state.frame.add((*cell).out as usize), value);
+                let held = value.into_accumulators(held);
+                go_on!(RANK + 1, cell, state, held)
             }
-            None => raise(cell, registers, fault_at::<T, FIRST_READ, RANK>(handle, cell, frame)),
+            Err(fault) => raise(cell, state, fault),
         }
     }
 }
@@ -381,18 +344,16 @@ unsafe fn get_slowly<T: Element, const RANK: usize>(
 /// The contract of [`Run`](crate::operator::cell::Run).
 pub(super) unsafe fn set<T: Element, const RANK: usize, const MODE: usize>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the caller's promise.
     unsafe {
-        if write_element::<T, RANK, MODE>(cell, frame, float, bits).is_some() {
-            return go_on!(RANK + 2, cell, frame, registers, float, bits);
+        if write_element::<T, RANK, MODE>(cell, state.frame, held).is_some() {
+            return go_on!(RANK + 2, cell, state, held);
         }
-        put_down::<T::Value, FIRST_WRITTEN, RANK, MODE>(cell, frame, float, bits);
-        set_slowly::<T, RANK>(cell, frame, registers, float, bits)
+        put_down::<T::Value, FIRST_WRITTEN, RANK, MODE>(cell, state.frame, held);
+        set_slowly::<T, RANK>(cell, state, held)
     }
 }
 
@@ -404,32 +365,23 @@ pub(super) unsafe fn set<T: Element, const RANK: usize, const MODE: usize>(
 #[inline(never)]
 unsafe fn set_slowly<T: Element, const RANK: usize>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: as in `set`. Code with such cells runs with a meter.
     unsafe {
-        let handle = &mut *operand_at(cell, frame, ARRAY).cast::<NdHandle>();
-        let meter = &*(*registers).meter;
-        let place = handle.make_mutable(|qtype, view, own| {
+        let handle = &mut *operand_at(cell, state.frame, ARRAY).cast::<NdHandle>();
+        let meter = &*(*state.registers).meter;
+        let copied = handle.make_mutable(|qtype, view, own| {
             copy_elements(view, own.resize_within(qtype, view.shape(), meter)?, meter)
         });
-        let place = match place {
-            Ok(place) => place,
-            Err(fault) => return raise(cell, registers, fault),
-        };
-        let at = match place.write_key == key(T::ELEMENT, RANK) {
-            true => element_at::<FIRST_WRITTEN, RANK>(place, cell, frame),
-            false => None,
-        };
-        match at {
-            Some(at) => {
-                T::write(at, T::Value::load(operand_at(cell, frame, VALUE)));
-                go_on!(RANK + 2, cell, frame, registers, float, bits)
+        let copied = copied.map(|_| ());
+        match copied.and_then(|()| find::<T, FIRST_WRITTEN, RANK>(handle, cell, state.frame)) {
+            Ok(at) => {
+                T::write(at, T::Value::load(operand_at(cell, state.frame, VALUE)));
+                go_on!(RANK + 2, cell, state, held)
             }
-            None => raise(cell, registers, fault_at::<T, FIRST_WRITTEN, RANK>(handle, cell, frame)),
+            Err(fault) => raise(cell, state, fault),
         }
     }
 }
@@ -438,17 +390,11 @@ unsafe fn set_slowly<T: Element, const RANK: usize>(
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run).
-unsafe fn length<const MODE: usize>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+unsafe fn length<const MODE: usize>(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: as in `get`.
     unsafe {
-        let handle = &*operand_at(cell, frame, ARRAY).cast::<NdHandle>();
-        let axis = operand::<i64, FIRST_READ, 1, MODE>(cell, frame, FIRST_READ, float, bits);
+        let handle = &*operand_at(cell, state.frame, ARRAY).cast::<NdHandle>();
+        let axis = operand::<i64, FIRST_READ, 1, MODE>(cell, state.frame, FIRST_READ, held);
         let size = match handle.place().rank() {
             0 => {
                 let view = handle.find().1;
@@ -457,42 +403,49 @@ unsafe fn length<const MODE: usize>(
             rank => along(axis, rank).map(|axis| handle.place().axes[axis as usize].size),
         };
         let Some(size) = size else {
-            return raise(cell, registers, Fault::Index { index: axis, size: handle.find().1.rank() as i64 });
+            return raise(cell, state, Fault::Index { index: axis, size: handle.find().1.rank() as i64 });
         };
         if MODE & RESULT_NOT_STORED == 0 {
-            i64::store(frame.add((*cell).out as usize), size as i64);
+            i64::store(state.frame.add((*cell).out as usize), size as i64);
         }
-        let (float, bits) = (size as i64).into_accumulators(float, bits);
-        next_of::<2>(cell, frame, registers, float, bits)
+        let held = (size as i64).into_accumulators(held);
+        next_of::<2>(cell, state, held)
     }
 }
 
-/// Why there is no element, or it cannot be read.
+/// Where an element stands in an array that has been located, or why there is none.
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run); all operands are in the frame.
-#[cold]
-unsafe fn fault_at<T: Element, const FIRST: usize, const RANK: usize>(
+unsafe fn find<T: Element, const FIRST: usize, const RANK: usize>(
     handle: &NdHandle,
     cell: *const Cell,
     frame: *mut u8,
-) -> Fault {
-    let (qtype, view) = handle.find();
-    if qtype.element() != T::ELEMENT || qtype.rank() != RANK {
-        let message = format!("the array is {qtype}, which the operator does not take");
-        return Fault::Trap { category: Category::Panic, message: message.into() };
+) -> Result<*mut u8, Fault> {
+    let place = handle.place();
+    let found = if FIRST == FIRST_READ { place.read_key } else { place.write_key };
+    if found != key(T::ELEMENT, RANK) {
+        let message = format!("the array is {}, which the operator does not take", handle.find().0);
+        return Err(Fault::Trap { category: Category::Panic, message: message.into() });
     }
+    let mut at = place.first;
     for axis in 0..RANK {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise: indices are INT64.
         let index = unsafe { i64::load(operand_at(cell, frame, FIRST + axis)) };
-        let size = view.shape()[axis];
-        if along(index, size as u64).is_none() {
-            return match RANK {
+        let Axis { size, stride } = place.axes[axis];
+        let Some(element) = along(index, size) else {
+            return Err(match RANK {
                 1 => Fault::Index { index, size: size as i64 },
                 _ => Fault::AxisIndex { index, axis: axis as u64, size: size as i64 },
-            };
-        }
+            });
+        };
+        at = at.wrapping_offset((element * stride) as isize);
     }
-    // What cannot be read is a UINT64 beyond INT64: a number of any other element fits.
+    Ok(at)
+}
+
+/// Why an element cannot be read: a number of any other type fits.
+#[cold]
+fn too_large() -> Fault {
     Fault::Trap { category: Category::Cast, message: "an element of UINT64 is larger than any INT64".into() }
 }

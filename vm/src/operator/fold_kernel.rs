@@ -48,16 +48,18 @@ pub(crate) struct FoldKernel {
     pub(super) lanes: usize,
     /// Where threads may begin.
     pub(super) cut: Cut,
-    /// How a strip takes rows or elements in, if it can.
-    pub(super) first: Option<FirstStage>,
+    /// How a strip takes rows or elements in, if it can; that of rows of presence asks for nothing but how many there are.
+    pub(crate) first: Option<FirstStage>,
     /// What comes of the elements of two operands before.
-    pub(super) pairs: Option<OfPairs>,
+    pub(crate) pairs: Option<OfPairs>,
     /// Takes in what lanes have that rows went to in any order.
-    pub(super) take_lanes: Option<TakeLanes>,
+    pub(crate) take_lanes: Option<TakeLanes>,
     /// Takes in what 32 lanes have of a chunk.
-    pub(super) take_spread: Option<TakeSpread>,
+    pub(crate) take_spread: Option<TakeSpread>,
     /// True if the result depends on how many rows are present.
-    pub(super) counts: bool,
+    pub(crate) counts: bool,
+    /// True if the parts of a single run may be those of any stretches: there are no leaves then.
+    pub(super) has_any_parts: bool,
 }
 
 /// Takes in rows or elements of one operand, or of two.
@@ -126,6 +128,7 @@ impl FoldKernel {
             take_lanes: take_lanes_of::<F>(),
             take_spread: None,
             counts: false,
+            has_any_parts: F::HAS_ANY_PARTS,
         }
     }
 
@@ -158,31 +161,6 @@ impl FoldKernel {
         self.cut == other.cut
     }
 
-    /// How a strip takes rows or elements in, if it can; that of rows of presence asks for nothing but how many there are.
-    pub(crate) fn first_stage(&self) -> Option<FirstStage> {
-        self.first
-    }
-
-    /// Takes in what lanes have that rows or elements went to in any order, if they may.
-    pub(crate) fn take_lanes(&self) -> Option<TakeLanes> {
-        self.take_lanes
-    }
-
-    /// What comes of the elements of two operands before they are taken in.
-    pub(crate) fn pairs(&self) -> Option<OfPairs> {
-        self.pairs
-    }
-
-    /// Takes in the 32 lanes of a chunk, if elements are added up so.
-    pub(crate) fn take_spread(&self) -> Option<TakeSpread> {
-        self.take_spread
-    }
-
-    /// True if the result depends on how many rows are present.
-    pub(crate) fn counts(&self) -> bool {
-        self.counts
-    }
-
     /// What is known before the first of some elements, where a thread may begin, of runs that are not empty. There is
     /// room for the parts of these elements.
     ///
@@ -196,6 +174,10 @@ impl FoldKernel {
         arena: &'a Bump,
         watch: Option<&dyn Watch>,
     ) -> Result<Folded<'a>, Exhausted> {
+        if self.has_any_parts && count == 1 {
+            let (leaves, _) = Leaves::from(1, 0);
+            return Ok(Folded::of(room(PARTS_OF_STRETCHES, arena)?, leaves, arena));
+        }
         // Divisions take as long as all the rest.
         let first = if width == 1 { elements.start } else { elements.start / width };
         let (mut leaves, _) = Leaves::from(run, first);
@@ -218,21 +200,8 @@ impl FoldKernel {
             _ => most_parts(run).saturating_mul(share),
         };
         let parts = room(parts, arena)?;
-        let (is_one_run, cells) = (count == 1, &mut [][..]);
-        Ok(Folded {
-            parts,
-            present: 0,
-            is_open: false,
-            leaves,
-            leaf,
-            kept,
-            cells,
-            width,
-            is_one_run,
-            column: 0,
-            lanes,
-            arena,
-        })
+        let is_one_run = count == 1;
+        Ok(Folded { leaf, kept, width, is_one_run, lanes, ..Folded::of(parts, leaves, arena) })
     }
 
     /// Bytes that [`FoldKernel::begin`] and the steps after it take from the arena, about.
@@ -263,6 +232,9 @@ impl FoldKernel {
         unsafe { (self.finish)(known, runs, out, stop) }
     }
 }
+
+/// Parts of stretches that there is room for: one of each thread.
+const PARTS_OF_STRETCHES: usize = 8;
 
 /// Leaves that a run may have at most.
 fn most_parts(run: usize) -> usize {
@@ -324,6 +296,25 @@ pub(crate) struct Folded<'a> {
 struct Cells([u64; LEAF]);
 
 impl<'a> Folded<'a> {
+    /// Nothing yet, of a single run whose parts go to a list.
+    #[inline(always)]
+    fn of(parts: BumpVec<'a, u64>, leaves: Leaves, arena: &'a Bump) -> Folded<'a> {
+        Folded {
+            parts,
+            present: 0,
+            is_open: false,
+            leaves,
+            leaf: 0,
+            kept: 0,
+            cells: &mut [],
+            width: 1,
+            is_one_run: true,
+            column: 0,
+            lanes: &mut [],
+            arena,
+        }
+    }
+
     /// What is known of all rows or elements that have been taken in.
     pub(crate) fn known(&self) -> Known<'_> {
         Known { parts: &self.parts, present: self.present }

@@ -13,7 +13,8 @@
 //! for. Two operations round twice, fused or not.
 
 use crate::layout::PlainSlot;
-use crate::operator::cell::{Cell, Registers, Run, raise};
+use crate::layout::access::Accumulators;
+use crate::operator::cell::{Cell, Run, State, raise};
 use crate::operator::element::{get, read_element, set, write_element};
 use crate::operator::element_type::Element;
 use crate::operator::fusible::{
@@ -175,19 +176,13 @@ trait Work: 'static {
     ///
     /// # Safety
     /// The contract of [`Run`], of a cell with the code of this work.
-    unsafe fn work(cell: *const Cell, frame: *mut u8, float: f64, bits: u64) -> Option<(f64, u64)>;
+    unsafe fn work(cell: *const Cell, frame: *mut u8, held: Accumulators) -> Option<Accumulators>;
 
     /// What the cell does where [`work`](Work::work) has done nothing: in another way, or a fault.
     ///
     /// # Safety
     /// As there.
-    unsafe fn otherwise(
-        cell: *const Cell,
-        frame: *mut u8,
-        registers: *mut Registers,
-        float: f64,
-        bits: u64,
-    ) -> *const Cell;
+    unsafe fn otherwise(cell: *const Cell, state: State, held: Accumulators) -> *const Cell;
 }
 
 /// An operation on plain values.
@@ -195,28 +190,22 @@ struct Plain<O, const MODE: usize>(O);
 
 impl<O: Operation, const MODE: usize> Work for Plain<O, MODE> {
     #[inline(always)]
-    unsafe fn work(cell: *const Cell, frame: *mut u8, float: f64, bits: u64) -> Option<(f64, u64)> {
+    unsafe fn work(cell: *const Cell, frame: *mut u8, held: Accumulators) -> Option<Accumulators> {
         // SAFETY: the caller's promise.
         unsafe {
-            let (a, b) = operands2::<O::Operand, O::Operand, MODE>(cell, frame, float, bits);
+            let (a, b) = operands2::<O::Operand, O::Operand, MODE>(cell, frame, held);
             let value = O::apply(a, b)?;
             if MODE & RESULT_NOT_STORED == 0 {
                 O::Result::store(frame.add((*cell).out as usize), value);
             }
-            Some(value.into_accumulators(float, bits))
+            Some(value.into_accumulators(held))
         }
     }
 
     #[inline(always)]
-    unsafe fn otherwise(
-        cell: *const Cell,
-        _: *mut u8,
-        registers: *mut Registers,
-        _: f64,
-        _: u64,
-    ) -> *const Cell {
+    unsafe fn otherwise(cell: *const Cell, state: State, _: Accumulators) -> *const Cell {
         // SAFETY: the caller's promise.
-        unsafe { raise(cell, registers, DOES_NOT_FIT) }
+        unsafe { raise(cell, state, DOES_NOT_FIT) }
     }
 }
 
@@ -225,27 +214,21 @@ struct Load<T, const RANK: usize, const MODE: usize>(T);
 
 impl<T: Element, const RANK: usize, const MODE: usize> Work for Load<T, RANK, MODE> {
     #[inline(always)]
-    unsafe fn work(cell: *const Cell, frame: *mut u8, float: f64, bits: u64) -> Option<(f64, u64)> {
+    unsafe fn work(cell: *const Cell, frame: *mut u8, held: Accumulators) -> Option<Accumulators> {
         // SAFETY: the caller's promise.
         unsafe {
-            let value = read_element::<T, RANK, MODE>(cell, frame, float, bits)?;
+            let value = read_element::<T, RANK, MODE>(cell, frame, held)?;
             if MODE & RESULT_NOT_STORED == 0 {
                 T::Value::store(frame.add((*cell).out as usize), value);
             }
-            Some(value.into_accumulators(float, bits))
+            Some(value.into_accumulators(held))
         }
     }
 
     #[inline(always)]
-    unsafe fn otherwise(
-        cell: *const Cell,
-        frame: *mut u8,
-        registers: *mut Registers,
-        float: f64,
-        bits: u64,
-    ) -> *const Cell {
+    unsafe fn otherwise(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
         // SAFETY: the caller's promise.
-        unsafe { get::<T, RANK, MODE>(cell, frame, registers, float, bits) }
+        unsafe { get::<T, RANK, MODE>(cell, state, held) }
     }
 }
 
@@ -256,22 +239,16 @@ impl<T: Element, const RANK: usize, const MODE: usize> Work for Store<T, RANK, M
     const CELLS: usize = (RANK + 2).div_ceil(OPERANDS_OF_A_CELL);
 
     #[inline(always)]
-    unsafe fn work(cell: *const Cell, frame: *mut u8, float: f64, bits: u64) -> Option<(f64, u64)> {
+    unsafe fn work(cell: *const Cell, frame: *mut u8, held: Accumulators) -> Option<Accumulators> {
         // SAFETY: the caller's promise.
-        unsafe { write_element::<T, RANK, MODE>(cell, frame, float, bits)? };
-        Some((float, bits))
+        unsafe { write_element::<T, RANK, MODE>(cell, frame, held)? };
+        Some(held)
     }
 
     #[inline(always)]
-    unsafe fn otherwise(
-        cell: *const Cell,
-        frame: *mut u8,
-        registers: *mut Registers,
-        float: f64,
-        bits: u64,
-    ) -> *const Cell {
+    unsafe fn otherwise(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
         // SAFETY: the caller's promise.
-        unsafe { set::<T, RANK, MODE>(cell, frame, registers, float, bits) }
+        unsafe { set::<T, RANK, MODE>(cell, state, held) }
     }
 }
 
@@ -279,24 +256,18 @@ impl<T: Element, const RANK: usize, const MODE: usize> Work for Store<T, RANK, M
 ///
 /// # Safety
 /// The contract of [`Run`]: the cell and the one behind it are cells of these works, of one cell each, and not the last.
-unsafe fn both<F: Work, S: Work>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell {
+unsafe fn both<F: Work, S: Work>(cell: *const Cell, state: State, held: Accumulators) -> *const Cell {
     // SAFETY: the caller's promise.
     unsafe {
-        let Some((float, bits)) = F::work(cell, frame, float, bits) else {
-            return F::otherwise(cell, frame, registers, float, bits);
+        let Some(held) = F::work(cell, state.frame, held) else {
+            return F::otherwise(cell, state, held);
         };
         let second = cell.add(1);
-        let Some((float, bits)) = S::work(second, frame, float, bits) else {
-            return S::otherwise(second, frame, registers, float, bits);
+        let Some(held) = S::work(second, state.frame, held) else {
+            return S::otherwise(second, state, held);
         };
         let next = second.add(S::CELLS);
-        ((*next).run)(next, frame, registers, float, bits)
+        ((*next).run)(next, state, held)
     }
 }
 
@@ -306,18 +277,16 @@ unsafe fn both<F: Work, S: Work>(
 /// As [`both`]; the jump target was checked by the verifier.
 unsafe fn and_jump<F: Work, O: Operation<Result = bool>, const MODE: usize, const SENSE: bool>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the caller's promise.
     unsafe {
-        let Some((float, bits)) = F::work(cell, frame, float, bits) else {
-            return F::otherwise(cell, frame, registers, float, bits);
+        let Some(held) = F::work(cell, state.frame, held) else {
+            return F::otherwise(cell, state, held);
         };
         let jump = cell.add(1);
-        let (a, b) = operands2::<O::Operand, O::Operand, MODE>(jump, frame, float, bits);
-        jump_where(O::apply(a, b) == Some(SENSE), jump, frame, registers, float, bits)
+        let (a, b) = operands2::<O::Operand, O::Operand, MODE>(jump, state.frame, held);
+        jump_where(O::apply(a, b) == Some(SENSE), jump, state, held)
     }
 }

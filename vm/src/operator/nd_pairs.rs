@@ -74,6 +74,7 @@ pub(crate) fn kernel<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
         take_lanes: is_integer.then_some(take_integers as TakeLanes),
         take_spread: Some(take_spread::<T>),
         counts: false,
+        has_any_parts: false,
     }
 }
 

@@ -23,8 +23,8 @@ use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, SumOf as SumKind};
 use crate::vector::fold::{Best, Fold, Sum, join_leaves};
 use crate::vector::level::Loop;
-use crate::vector::reduce::MomentFloat;
 use crate::vector::spread::LEAF;
+use crate::vector::spread::SummedFloat;
 use crate::vector::stop::StopCheck;
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -105,7 +105,7 @@ row_folds! {
     f64: sum of f64, from f64::NEG_INFINITY, to f64::INFINITY;
 }
 
-impl<T: MomentFloat + PlainSlot> RowFold for MeanOf<T>
+impl<T: SummedFloat + PlainSlot> RowFold for MeanOf<T>
 where
     Option<T>: PlainSlot,
 {
@@ -117,11 +117,11 @@ where
 
     #[inline(always)]
     fn element(row: T) -> f64 {
-        row.into()
+        row.wide()
     }
 
     fn result(sum: f64, present: u64) -> Option<T> {
-        (present > 0).then(|| T::round(sum / present as f64))
+        (present > 0).then(|| T::of(sum / present as f64))
     }
 }
 
@@ -138,6 +138,7 @@ pub(crate) fn fold_of_rows<R: RowFold>() -> ReductionKernel {
         take_lanes: take_lanes_of::<R::Fold>(),
         take_spread: None,
         counts: R::COUNTS,
+        has_any_parts: R::Fold::HAS_ANY_PARTS,
     })
 }
 
@@ -167,6 +168,7 @@ pub(crate) fn count_of_rows<const WHAT: u8>() -> ReductionKernel {
         take_lanes: None,
         take_spread: None,
         counts: true,
+        has_any_parts: false,
     })
 }
 

@@ -87,14 +87,6 @@ impl<'a> RowsOut<'a> {
         self.rows.normalize();
     }
 
-    /// Takes the rows of another array.
-    ///
-    /// # Errors
-    /// No memory.
-    pub fn copy_from(&mut self, other: &ArrayRows) -> Result<(), Fault> {
-        self.rows.copy_within(other, self.meter).map_err(Fault::from)
-    }
-
     /// Appends a row of another array of the same element.
     ///
     /// # Errors

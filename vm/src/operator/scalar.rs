@@ -5,10 +5,10 @@
 //! *mode*: which operands come from the accumulators, and whether the result is stored.
 
 use crate::layout::PlainSlot;
-use crate::layout::access::Accumulator;
+use crate::layout::access::{Accumulator, Accumulators};
 use crate::operator::block::BlockKernel;
 use crate::operator::block_loops::{block1, block2, block3, block4};
-use crate::operator::cell::{Cell, Registers, Run, go, next, raise};
+use crate::operator::cell::{Cell, State, go, next, raise};
 use crate::operator::function::{Outcome, function};
 use crate::operator::threaded::{
     Carried, FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
@@ -27,74 +27,74 @@ pub(crate) struct ScalarKernel {
 /// The types and the code of a scalar kernel.
 pub(crate) type Typed = (Vec<QType>, QType, ScalarKernel);
 
-fn plain_kernel(
-    run: Run,
-    block: BlockKernel,
-    operands: [Option<Accumulator>; 2],
-    result: Option<Accumulator>,
-) -> ScalarKernel {
-    let carried = [0, 1].map(|operand| Carried { operand, accumulator: operands[operand] });
-    ScalarKernel { threaded: Threaded::new(run, carried, result), block }
+/// Kernels of a number of operands: their constructor, the same with other code over rows, and code on single values.
+macro_rules! kernels {
+    (
+        $meaning:literal; $name:ident, $over:ident, $block:ident, $run:ident; $($A:ident $a:ident $index:literal),+;
+        $carried:expr, |$modes:ident| $further:block
+    ) => {
+        #[doc = $meaning]
+        pub(crate) fn $name<F, $($A,)+ R, O>(f: F) -> Typed
+        where
+            F: Fn($($A),+) -> O + Copy + Send + Sync + 'static,
+            $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
+        {
+            $over(f, $block::<F, $($A,)+ R, O>())
+        }
+
+        /// The same with other code over rows.
+        pub(crate) fn $over<F, $($A,)+ R, O>(_: F, block: BlockKernel) -> Typed
+        where
+            F: Fn($($A),+) -> O + Copy + Send + Sync + 'static,
+            $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
+        {
+            let accumulators: [Option<Accumulator>; 2] = $carried;
+            let carried = [0, 1].map(|operand| Carried { operand, accumulator: accumulators[operand] });
+            let mut threaded = Threaded::new($run::<F, $($A,)+ R, O, 0>, carried, R::ACCUMULATOR);
+            let $modes = &mut threaded.modes;
+            $further
+            (vec![$($A::plain_qtype()),+], R::plain_qtype(), ScalarKernel { threaded, block })
+        }
+
+        /// # Safety
+        /// The contract of [`Run`](crate::operator::cell::Run).
+        unsafe fn $run<F, $($A,)+ R, O, const MODE: usize>(cell: *const Cell, state: State, held: Accumulators) -> *const Cell
+        where
+            F: Fn($($A),+) -> O + Copy,
+            $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
+        {
+            // SAFETY: the verifier checked the slots behind the offsets against the overload's types.
+            unsafe {
+                $(let $a = operand::<$A, $index, MODE>(cell, state.frame, held);)+
+                finish::<R, MODE>(function::<F>()($($a),+).split(), cell, state, held)
+            }
+        }
+    };
 }
 
-/// A kernel of one operand.
-pub(crate) fn unary<F, A, R, O>(f: F) -> Typed
-where
-    F: Fn(A) -> O + Copy + Send + Sync + 'static,
-    A: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    unary_over(f, block1::<F, A, R, O>())
-}
-
-/// As [`unary`], with other code over rows.
-pub(crate) fn unary_over<F, A, R, O>(_: F, block: BlockKernel) -> Typed
-where
-    F: Fn(A) -> O + Copy + Send + Sync + 'static,
-    A: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    let operands = [A::ACCUMULATOR, None];
-    let mut kernel = plain_kernel(run1::<F, A, R, O, 0>, block, operands, R::ACCUMULATOR);
+kernels!("A kernel of one operand."; unary, unary_over, block1, run1; A a 0; [A::ACCUMULATOR, None], |modes| {
     if A::ACCUMULATOR.is_some() {
-        kernel.threaded.modes[1] = Some(run1::<F, A, R, O, 1>);
+        modes[1] = Some(run1::<F, A, R, O, 1>);
     }
     if R::ACCUMULATOR.is_some() {
-        kernel.threaded.modes[4] = Some(run1::<F, A, R, O, 4>);
+        modes[4] = Some(run1::<F, A, R, O, 4>);
     }
     if A::ACCUMULATOR.is_some() && R::ACCUMULATOR.is_some() {
-        kernel.threaded.modes[5] = Some(run1::<F, A, R, O, 5>);
+        modes[5] = Some(run1::<F, A, R, O, 5>);
     }
-    (vec![A::plain_qtype()], R::plain_qtype(), kernel)
-}
-
-/// A kernel of two operands in the frame.
-pub(crate) fn binary<F, A, B, R, O>(f: F) -> Typed
-where
-    F: Fn(A, B) -> O + Copy + Send + Sync + 'static,
-    A: PlainSlot,
-    B: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    binary_over(f, block2::<F, A, B, R, O>())
-}
-
-/// As [`binary`], with other code over rows.
-pub(crate) fn binary_over<F, A, B, R, O>(_: F, block: BlockKernel) -> Typed
-where
-    F: Fn(A, B) -> O + Copy + Send + Sync + 'static,
-    A: PlainSlot,
-    B: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    let operands = [A::ACCUMULATOR, B::ACCUMULATOR];
-    let kernel = plain_kernel(run2::<F, A, B, R, O, 0>, block, operands, R::ACCUMULATOR);
-    (vec![A::plain_qtype(), B::plain_qtype()], R::plain_qtype(), kernel)
-}
+});
+kernels!(
+    "A kernel of two operands in the frame."; binary, binary_over, block2, run2; A a 0, B b 1;
+    [A::ACCUMULATOR, B::ACCUMULATOR], |_modes| {}
+);
+kernels!(
+    "A kernel of three operands in the frame."; ternary, ternary_over, block3, run3; A a 0, B b 1, C c 2;
+    [None; 2], |_modes| {}
+);
+kernels!(
+    "A kernel of four operands in the frame."; quaternary, quaternary_over, block4, run4; A a 0, B b 1, C c 2, D d 3;
+    [None; 2], |_modes| {}
+);
 
 /// A kernel of two operands in every mode, for the operations that programs consist of.
 pub(crate) fn hot_binary<F, A, B, R, O>(f: F) -> Typed
@@ -160,175 +160,59 @@ where
     (args, result, kernel)
 }
 
-/// A kernel of three operands in the frame.
-pub(crate) fn ternary<F, A, B, C, R, O>(f: F) -> Typed
-where
-    F: Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
-    A: PlainSlot,
-    B: PlainSlot,
-    C: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    ternary_over(f, block3::<F, A, B, C, R, O>())
-}
-
-/// As [`ternary`], with other code over rows.
-pub(crate) fn ternary_over<F, A, B, C, R, O>(_: F, block: BlockKernel) -> Typed
-where
-    F: Fn(A, B, C) -> O + Copy + Send + Sync + 'static,
-    A: PlainSlot,
-    B: PlainSlot,
-    C: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    let operands = [None; 2];
-    let kernel = plain_kernel(run3::<F, A, B, C, R, O>, block, operands, R::ACCUMULATOR);
-    (vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype()], R::plain_qtype(), kernel)
-}
-
-/// A kernel of four operands in the frame.
-pub(crate) fn quaternary<F, A, B, C, D, R, O>(_: F) -> Typed
-where
-    F: Fn(A, B, C, D) -> O + Copy + Send + Sync + 'static,
-    A: PlainSlot,
-    B: PlainSlot,
-    C: PlainSlot,
-    D: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    let operands = [None; 2];
-    let block = block4::<F, A, B, C, D, R, O>();
-    let kernel = plain_kernel(run4::<F, A, B, C, D, R, O>, block, operands, R::ACCUMULATOR);
-    let args = vec![A::plain_qtype(), B::plain_qtype(), C::plain_qtype(), D::plain_qtype()];
-    (args, R::plain_qtype(), kernel)
-}
-
 /// Reads an operand from the accumulators or the frame.
 ///
 /// # Safety
-/// The frame holds an `A` at the offset unless it is in the accumulator.
+/// The contract of [`Run`](crate::operator::cell::Run), of a cell whose operand of this number is an `A`.
 #[inline(always)]
-unsafe fn operand<A: PlainSlot, const ACCUMULATED: bool>(
+unsafe fn operand<A: PlainSlot, const INDEX: usize, const MODE: usize>(
+    cell: *const Cell,
     frame: *mut u8,
-    offset: u32,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
 ) -> A {
-    match ACCUMULATED {
-        true => A::from_accumulators(float, bits),
+    // Only the first two can be in accumulators.
+    match [FIRST_IN_ACCUMULATOR, SECOND_IN_ACCUMULATOR, 0, 0][INDEX] & MODE != 0 {
+        true => A::from_accumulators(held),
         // SAFETY: the caller's promise.
-        false => unsafe { A::load(frame.add(offset as usize)) },
+        false => unsafe { A::load(frame.add((*cell).args[INDEX] as usize)) },
     }
 }
 
-/// Leaves a result in its accumulator and, unless `HELD`, in the frame; then runs the next cell.
+/// The operands of a cell that has two.
 ///
 /// # Safety
-/// The contract of [`Run`].
+/// The contract of [`Run`](crate::operator::cell::Run).
 #[inline(always)]
-unsafe fn finish<R: PlainSlot, const HELD: bool>(
-    result: Result<R, impl Into<Fault>>,
+pub(super) unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
     cell: *const Cell,
     frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    held: Accumulators,
+) -> (A, B) {
+    // SAFETY: the caller's promise.
+    unsafe { (operand::<A, 0, MODE>(cell, frame, held), operand::<B, 1, MODE>(cell, frame, held)) }
+}
+
+/// Leaves a result in its accumulator and, unless the mode says otherwise, in the frame; then runs the next cell.
+///
+/// # Safety
+/// The contract of [`Run`](crate::operator::cell::Run).
+#[inline(always)]
+unsafe fn finish<R: PlainSlot, const MODE: usize>(
+    result: Result<R, impl Into<Fault>>,
+    cell: *const Cell,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: `out` is the verified place of an `R`.
     unsafe {
         let value = match result {
             Ok(value) => value,
-            Err(fault) => return raise(cell, registers, fault),
+            Err(fault) => return raise(cell, state, fault),
         };
-        if !HELD {
-            R::store(frame.add((*cell).out as usize), value);
+        if MODE & RESULT_NOT_STORED == 0 {
+            R::store(state.frame.add((*cell).out as usize), value);
         }
-        let (float, bits) = value.into_accumulators(float, bits);
-        next(cell, frame, registers, float, bits)
-    }
-}
-
-/// # Safety
-/// The contract of [`Run`].
-unsafe fn run1<F, A, R, O, const MODE: usize>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell
-where
-    F: Fn(A) -> O + Copy,
-    A: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    // SAFETY: the verifier checked the slots behind the offsets against the overload's types.
-    unsafe {
-        let [a, ..] = (*cell).args;
-        let a: A = match MODE & FIRST_IN_ACCUMULATOR {
-            0 => operand::<A, false>(frame, a, float, bits),
-            _ => operand::<A, true>(frame, a, float, bits),
-        };
-        let result = function::<F>()(a).split();
-        match MODE & RESULT_NOT_STORED {
-            0 => finish::<R, false>(result, cell, frame, registers, float, bits),
-            _ => finish::<R, true>(result, cell, frame, registers, float, bits),
-        }
-    }
-}
-
-/// # Safety
-/// The contract of [`Run`].
-unsafe fn run2<F, A, B, R, O, const MODE: usize>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell
-where
-    F: Fn(A, B) -> O + Copy,
-    A: PlainSlot,
-    B: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    // SAFETY: as in `run1`.
-    unsafe {
-        let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
-        let result = function::<F>()(a, b).split();
-        match MODE & RESULT_NOT_STORED {
-            0 => finish::<R, false>(result, cell, frame, registers, float, bits),
-            _ => finish::<R, true>(result, cell, frame, registers, float, bits),
-        }
-    }
-}
-
-/// # Safety
-/// The contract of [`Run`].
-#[inline(always)]
-pub(super) unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
-    cell: *const Cell,
-    frame: *mut u8,
-    float: f64,
-    bits: u64,
-) -> (A, B) {
-    // SAFETY: as in `run1`.
-    unsafe {
-        let [a, b, ..] = (*cell).args;
-        let a = match MODE & FIRST_IN_ACCUMULATOR {
-            0 => operand::<A, false>(frame, a, float, bits),
-            _ => operand::<A, true>(frame, a, float, bits),
-        };
-        let b = match MODE & SECOND_IN_ACCUMULATOR {
-            0 => operand::<B, false>(frame, b, float, bits),
-            _ => operand::<B, true>(frame, b, float, bits),
-        };
-        (a, b)
+        next(cell, state, value.into_accumulators(held))
     }
 }
 
@@ -336,13 +220,11 @@ pub(super) unsafe fn operands2<A: PlainSlot, B: PlainSlot, const MODE: usize>(
 /// `args[3]` packs the fuel of both ways, that of the jump in the upper half.
 ///
 /// # Safety
-/// The contract of [`Run`].
+/// The contract of [`Run`](crate::operator::cell::Run).
 unsafe fn compare_and_jump<F, A, B, R, const MODE: usize, const SENSE: bool>(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell
 where
     F: Fn(A, B) -> R + Copy,
@@ -350,26 +232,24 @@ where
     B: PlainSlot,
     R: Condition,
 {
-    // SAFETY: as in `run1`; the jump target was checked by the verifier.
+    // SAFETY: as in code of two operands; the jump target was checked by the verifier.
     unsafe {
-        let (a, b) = operands2::<A, B, MODE>(cell, frame, float, bits);
+        let (a, b) = operands2::<A, B, MODE>(cell, state.frame, held);
         let jumps = function::<F>()(a, b).holds() == SENSE;
-        jump_where(jumps, cell, frame, registers, float, bits)
+        jump_where(jumps, cell, state, held)
     }
 }
 
 /// Goes to the target of a cell that compares and jumps, or behind it.
 ///
 /// # Safety
-/// The contract of [`Run`]; the cell is such a cell.
+/// The contract of [`Run`](crate::operator::cell::Run); the cell is such a cell.
 #[inline(always)]
 pub(super) unsafe fn jump_where(
     jumps: bool,
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the caller's promise.
     unsafe {
@@ -377,60 +257,9 @@ pub(super) unsafe fn jump_where(
         match jumps {
             true => {
                 let target = cell.offset(target as i32 as isize);
-                go(cell, target, fuel >> 16, frame, registers, float, bits)
+                go(cell, target, fuel >> 16, state, held)
             }
-            false => go(cell, cell.add(1), fuel & 0xFFFF, frame, registers, float, bits),
+            false => go(cell, cell.add(1), fuel & 0xFFFF, state, held),
         }
-    }
-}
-
-/// # Safety
-/// The contract of [`Run`].
-unsafe fn run3<F, A, B, C, R, O>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell
-where
-    F: Fn(A, B, C) -> O + Copy,
-    A: PlainSlot,
-    B: PlainSlot,
-    C: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    // SAFETY: as in `run1`.
-    unsafe {
-        let [a, b, c, _] = (*cell).args.map(|offset| frame.add(offset as usize));
-        let result = function::<F>()(A::load(a), B::load(b), C::load(c)).split();
-        finish::<R, false>(result, cell, frame, registers, float, bits)
-    }
-}
-
-/// # Safety
-/// The contract of [`Run`].
-unsafe fn run4<F, A, B, C, D, R, O>(
-    cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
-) -> *const Cell
-where
-    F: Fn(A, B, C, D) -> O + Copy,
-    A: PlainSlot,
-    B: PlainSlot,
-    C: PlainSlot,
-    D: PlainSlot,
-    R: PlainSlot,
-    O: Outcome<R>,
-{
-    // SAFETY: as in `run1`.
-    unsafe {
-        let [a, b, c, d] = (*cell).args.map(|offset| frame.add(offset as usize));
-        let result = function::<F>()(A::load(a), B::load(b), C::load(c), D::load(d)).split();
-        finish::<R, false>(result, cell, frame, registers, float, bits)
     }
 }

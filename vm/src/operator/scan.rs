@@ -137,6 +137,9 @@ struct Sums<R> {
     last: R,
 }
 
+/// Where elements are, and where their sums go.
+type Ends<R> = (*const R, *mut R);
+
 /// An order of additions.
 trait Order<R> {
     /// Sums up a piece of a run, of which `sums` is what stood before; none of it where a run begins. The pointers are
@@ -144,12 +147,7 @@ trait Order<R> {
     ///
     /// # Safety
     /// The contract of [`ScanRun`], for the elements of these places.
-    unsafe fn piece<const BACK: bool>(
-        from: *const R,
-        to: *mut R,
-        places: Range<usize>,
-        sums: Option<Sums<R>>,
-    ) -> Sums<R>;
+    unsafe fn piece<const BACK: bool>(at: Ends<R>, places: Range<usize>, sums: Option<Sums<R>>) -> Sums<R>;
 }
 
 /// # Safety
@@ -176,7 +174,7 @@ unsafe fn by_runs<R: Summand, O: Order<R>, const BACK: bool>(block: Block, carry
         // SAFETY: the caller's promise; a carry was written before a run goes on.
         unsafe {
             let sums = (!begins).then(|| carry.read());
-            carry.write(O::piece::<BACK>(from.add(piece.start), to.add(piece.start), places, sums));
+            carry.write(O::piece::<BACK>((from.add(piece.start), to.add(piece.start)), places, sums));
         }
     }
 }
@@ -186,8 +184,7 @@ struct OneByOne;
 
 impl<R: Summand> Order<R> for OneByOne {
     unsafe fn piece<const BACK: bool>(
-        from: *const R,
-        to: *mut R,
+        (from, to): Ends<R>,
         places: Range<usize>,
         sums: Option<Sums<R>>,
     ) -> Sums<R> {
@@ -216,8 +213,7 @@ struct InGroups;
 impl<R: Summand> Order<R> for InGroups {
     #[inline(always)]
     unsafe fn piece<const BACK: bool>(
-        from: *const R,
-        to: *mut R,
+        (from, to): Ends<R>,
         places: Range<usize>,
         sums: Option<Sums<R>>,
     ) -> Sums<R> {

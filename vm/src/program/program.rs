@@ -75,6 +75,30 @@ pub struct Program {
 }
 
 impl Routine {
+    /// A routine without literals and side results, which changes no input.
+    pub fn new(
+        layout: Arc<FrameLayout>,
+        values: Vec<ValueInfo>,
+        inputs: Vec<(Arc<str>, ValueId)>,
+        output: ValueId,
+        body: Body,
+    ) -> Routine {
+        let (side_outputs, literals, updated_inputs) = (Vec::new(), Vec::new(), Vec::new());
+        let (overrides_inputs, parallel) = (false, None);
+        Routine {
+            layout,
+            values,
+            inputs,
+            output,
+            side_outputs,
+            literals,
+            overrides_inputs,
+            updated_inputs,
+            parallel,
+            body,
+        }
+    }
+
     /// Slot of a value.
     ///
     /// # Panics
@@ -153,10 +177,5 @@ impl Program {
     /// All routines; the main routine is the first.
     pub fn routines(&self) -> &[Routine] {
         &self.routines
-    }
-
-    /// Instructions of all routines.
-    pub fn instruction_count(&self) -> usize {
-        self.routines.iter().map(|r| r.body.instructions().len()).sum()
     }
 }

@@ -1,5 +1,6 @@
 //! Operations: what one row of a term can be, and what can become of it.
 
+use crate::value::ScalarType;
 use std::fmt;
 
 /// The type of a term.
@@ -18,6 +19,18 @@ pub enum Lane {
 }
 
 impl Lane {
+    /// That of the cells of a scalar type; `None` of UNIT, which has none, and of what strips do not compute with.
+    pub fn of(scalar: ScalarType) -> Option<Lane> {
+        Some(match scalar {
+            ScalarType::Float64 | ScalarType::WeakFloat => Lane::F64,
+            ScalarType::Float32 => Lane::F32,
+            ScalarType::Int64 => Lane::I64,
+            ScalarType::Int32 => Lane::I32,
+            ScalarType::Boolean => Lane::Mask,
+            _ => return None,
+        })
+    }
+
     /// Bytes of a row in a column.
     pub fn bytes(self) -> usize {
         match self {

@@ -31,7 +31,7 @@ impl<'a> NdView<'a> {
         // What saturates lies outside of any slice.
         let (start, step) =
             (start.saturating_mul(size_of::<T>()), step.saturating_mul(size_of::<T>() as isize));
-        NdView::placed(T::ELEMENT, bytemuck::cast_slice(cells), start, &[len], &[step])
+        NdView::placed(T::ELEMENT, (bytemuck::cast_slice(cells), start), (&[len], &[step]))
     }
 
     /// The same rows, present where a bitmap in the Arrow layout has its bit `offset + row` set.

@@ -21,7 +21,7 @@ impl<'a> NdView<'a> {
         let is_whole = |bytes: usize| bytes.is_multiple_of(cell_size(self.element()));
         match is_all && shape.len() <= MAX_RANK && shape.len() == strides.len() && is_whole(start) {
             true if strides.iter().all(|stride| is_whole(stride.unsigned_abs())) => {
-                NdView::placed(self.element(), self.bytes(), start, shape, strides)
+                NdView::placed(self.element(), (self.bytes(), start), (shape, strides))
             }
             _ => NdView::new(self.element(), self.bytes(), start, shape, strides),
         }

@@ -17,7 +17,7 @@
 
 use crate::value::array::cell_size;
 use crate::value::nd_error::NdError;
-use crate::value::nd_type::{MAX_RANK, is_element};
+use crate::value::nd_type::{MAX_RANK, NdType, is_element};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use crate::value::shape::{Offsets, Shape, Strides, c_strides, element_count, padded};
@@ -112,7 +112,7 @@ impl<'a> NdView<'a> {
         if !is_element(element) {
             return Err(NdError::Element { element });
         }
-        let view = NdView::placed(element, bytes, start, shape, strides)?;
+        let view = NdView::placed(element, (bytes, start), (shape, strides))?;
         match element == ScalarType::Boolean {
             true => view.check_truths(),
             false => Ok(view),
@@ -122,10 +122,8 @@ impl<'a> NdView<'a> {
     /// A view of elements that are known to be valid.
     pub(super) fn placed(
         element: ScalarType,
-        bytes: &'a [u8],
-        start: usize,
-        shape: &[usize],
-        strides: &[isize],
+        (bytes, start): (&'a [u8], usize),
+        (shape, strides): (&[usize], &[isize]),
     ) -> Result<NdView<'a>, NdError> {
         let count = match (shape, strides) {
             // As many as the buffer has.
@@ -182,19 +180,18 @@ impl<'a> NdView<'a> {
             return Err(NdError::Rank { rank: shape.len() });
         }
         let strides = c_strides(shape, size_of::<T>());
-        NdView::placed(T::ELEMENT, bytemuck::cast_slice(values), 0, shape, &strides[..shape.len()])
+        NdView::placed(T::ELEMENT, (bytemuck::cast_slice(values), 0), (shape, &strides[..shape.len()]))
     }
 
     /// A view that is known to be valid, of axes padded as [`padded`] does.
     pub(crate) fn trusted(
-        element: ScalarType,
-        rank: usize,
+        qtype: NdType,
         bytes: &'a [u8],
         start: usize,
-        shape: Shape,
-        strides: Strides,
+        axes: (&Shape, &Strides),
     ) -> NdView<'a> {
-        let view = NdView { element, rank, bytes, start, shape, strides, validity: None };
+        let (element, rank, (shape, strides)) = (qtype.element(), qtype.rank(), axes);
+        let view = NdView { element, rank, bytes, start, shape: *shape, strides: *strides, validity: None };
         debug_assert!(view.is_empty() || view.is_inside(), "an element outside the buffer");
         view
     }

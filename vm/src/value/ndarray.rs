@@ -161,10 +161,9 @@ impl NdRows {
 
     /// The elements where they lie.
     pub fn view(&self) -> NdView<'_> {
-        let (element, rank) = (self.qtype.element(), self.qtype.rank());
         // The strides fit the cells (invariant 2).
         let bytes = bytemuck::cast_slice(&self.cells);
-        NdView::trusted(element, rank, bytes, self.start, self.shape, self.strides)
+        NdView::trusted(self.qtype, bytes, self.start, (&self.shape, &self.strides))
     }
 
     /// Makes room for numbers one after the other and gives their cells, which are zero or what stood there.

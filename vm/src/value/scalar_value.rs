@@ -62,18 +62,13 @@ impl ScalarValue {
             ScalarType::Unit => ScalarValue::Unit,
             ScalarType::Boolean => ScalarValue::Boolean(false),
             ScalarType::Int32 => ScalarValue::Int32(0),
-            ScalarType::Int64
-            | ScalarType::Int8
-            | ScalarType::Int16
-            | ScalarType::Uint8
-            | ScalarType::Uint16
-            | ScalarType::Uint32
-            | ScalarType::Uint64 => ScalarValue::Int64(0),
             ScalarType::Float32 => ScalarValue::Float32(0.0),
             ScalarType::Float64 => ScalarValue::Float64(0.0),
             ScalarType::WeakFloat => ScalarValue::WeakFloat(0.0),
             ScalarType::Text => ScalarValue::Text("".into()),
             ScalarType::Bytes => ScalarValue::Bytes([].into()),
+            // INT64, and what becomes one.
+            _ => ScalarValue::Int64(0),
         }
     }
 

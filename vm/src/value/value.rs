@@ -166,20 +166,6 @@ impl Value {
             _ => None,
         }
     }
-
-    /// The value as its storage type holds it: WEAK_FLOAT becomes FLOAT64.
-    pub fn into_storage(self) -> Value {
-        let store = |v| match v {
-            ScalarValue::WeakFloat(x) => ScalarValue::Float64(x),
-            other => other,
-        };
-        match self {
-            Value::Scalar(v) => Value::Scalar(store(v)),
-            Value::Present(v) => Value::Present(store(v)),
-            Value::Missing(t) => Value::Missing(t.storage()),
-            other => other,
-        }
-    }
 }
 
 macro_rules! from_rust {

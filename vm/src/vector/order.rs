@@ -12,41 +12,11 @@ use crate::vector::stop::StopCheck;
 /// A value's key and its number.
 pub type Place = (u64, u32);
 
-/// A number that has a place in an order.
-pub trait Ordered: Key {
-    /// True for what is neither above nor below any number.
-    fn is_nan(self) -> bool;
-
-    /// True if −0 and 0 are different keys.
-    fn is_zero(self) -> bool;
-}
-
-macro_rules! ordered {
-    ($($rust:ident: $nan:expr, $zero:expr;)*) => {$(
-        impl Ordered for $rust {
-            fn is_nan(self) -> bool {
-                $nan(self)
-            }
-
-            fn is_zero(self) -> bool {
-                $zero(self)
-            }
-        }
-    )*};
-}
-
-ordered! {
-    f32: f32::is_nan, |x| x == 0.0;
-    f64: f64::is_nan, |x| x == 0.0;
-    i32: |_| false, |_| false;
-    i64: |_| false, |_| false;
-}
-
 /// A key by which NaN comes last and zeros of both signs are equal.
 #[inline(always)]
-pub fn key<T: Ordered>(value: T, descending: bool) -> u64 {
+pub fn key<T: Key>(value: T, descending: bool) -> u64 {
     // The key of 0.
-    let key = if value.is_zero() { 1 << 63 } else { value.key() };
+    let key = if value.is_signed_zero() { 1 << 63 } else { value.key() };
     match (value.is_nan(), descending) {
         (true, _) => u64::MAX,
         (false, true) => !key,
@@ -125,7 +95,7 @@ pub fn dense(places: &[Place]) -> impl Iterator<Item = u32> {
 }
 
 /// The least value whose share of the values not above it is at least `share`; NaN is above all.
-pub fn inverse_cdf<T: Ordered>(values: &[T], share: f64, stop: StopCheck<'_>) -> Option<T> {
+pub fn inverse_cdf<T: Key>(values: &[T], share: f64, stop: StopCheck<'_>) -> Option<T> {
     let last = values.len().checked_sub(1)?;
     let place = (share * values.len() as f64).ceil() as usize;
     let of_order = |x: T| if x.is_nan() { u64::MAX } else { x.key() };
@@ -145,7 +115,7 @@ mod tests {
         false
     }
 
-    fn sorted<T: Ordered>(values: &[T], descending: bool) -> Vec<u32> {
+    fn sorted<T: Key>(values: &[T], descending: bool) -> Vec<u32> {
         let mut places: Vec<Place> = values.iter().map(|x| key(*x, descending)).zip(0..).collect();
         let mut spare = vec![(0, 0); values.len()];
         sort(&mut places, &mut spare, &go_on);

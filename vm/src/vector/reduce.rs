@@ -5,8 +5,10 @@
 
 use crate::vector::math::double;
 use crate::vector::select::{self, Key};
+use crate::vector::spread::SummedFloat;
 use crate::vector::stop::StopCheck;
 use crate::vector::variance::variance_by;
+use std::ops::Mul;
 
 /// Values between two questions whether to stop.
 const STRETCH: usize = 1 << 16;
@@ -25,75 +27,21 @@ fn fold<T: Copy, A>(values: &[T], stop: StopCheck<'_>, first: A, mut next: impl 
 
 /// A number that can be reduced.
 pub trait Reducible: Key + PartialOrd {
-    /// The neutral element of the product.
-    const ONE: Self;
-
-    /// The product of two values.
+    /// The product of two values; of integers it wraps.
     fn times(self, other: Self) -> Self;
-
-    /// True for NaN.
-    fn is_nan(self) -> bool;
 }
 
-macro_rules! integer {
-    ($($int:ty),*) => {$(
-        impl Reducible for $int {
-            const ONE: Self = 1;
-
+macro_rules! reducible {
+    ($($rust:ty: $times:path;)*) => {$(
+        impl Reducible for $rust {
             fn times(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-
-            fn is_nan(self) -> bool {
-                false
+                $times(self, other)
             }
         }
     )*};
 }
 
-integer!(i32, i64);
-
-impl Reducible for f64 {
-    const ONE: Self = 1.0;
-
-    fn times(self, other: Self) -> Self {
-        self * other
-    }
-
-    fn is_nan(self) -> bool {
-        f64::is_nan(self)
-    }
-}
-
-impl Reducible for f32 {
-    const ONE: Self = 1.0;
-
-    fn times(self, other: Self) -> Self {
-        self * other
-    }
-
-    fn is_nan(self) -> bool {
-        f32::is_nan(self)
-    }
-}
-
-/// A float whose moments are computed in double.
-pub trait MomentFloat: Reducible + Into<f64> {
-    /// Rounds a result.
-    fn round(value: f64) -> Self;
-}
-
-impl MomentFloat for f64 {
-    fn round(value: f64) -> Self {
-        value
-    }
-}
-
-impl MomentFloat for f32 {
-    fn round(value: f64) -> Self {
-        value as f32
-    }
-}
+reducible!(i32: i32::wrapping_mul; i64: i64::wrapping_mul; f32: Mul::mul; f64: Mul::mul;);
 
 /// The product.
 pub fn prod<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
@@ -102,45 +50,45 @@ pub fn prod<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
 }
 
 /// Sums of powers of the deviations from the mean: of the squares, and of what `power` makes of each.
-fn deviations<T: MomentFloat>(
+fn deviations<T: SummedFloat>(
     values: &[T],
     stop: StopCheck<'_>,
     power: impl Fn(f64) -> f64,
 ) -> Option<(f64, f64)> {
-    let total = fold(values, stop, 0.0, |sum, x| sum + x.into());
+    let total = fold(values, stop, 0.0, |sum, x| sum + x.wide());
     let mean = (!values.is_empty()).then(|| total / values.len() as f64)?;
     Some(fold(values, stop, (0.0, 0.0), |(squares, powers), x| {
-        let d = x.into() - mean;
+        let d = x.wide() - mean;
         (squares + d * d, powers + power(d))
     }))
 }
 
 /// The variance: squares of the deviations from the mean over the number of values, less one if it is to
 /// be unbiased; of a single value there is no unbiased variance.
-pub fn var<T: MomentFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<T> {
-    exact_var(values, unbiased, stop).map(T::round)
+pub fn var<T: SummedFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<T> {
+    exact_var(values, unbiased, stop).map(T::of)
 }
 
-fn exact_var<T: MomentFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<f64> {
+fn exact_var<T: SummedFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<f64> {
     let used = usize::from(unbiased);
-    (values.len() > used).then(|| variance_by(values, used as i64, stop, T::into))
+    (values.len() > used).then(|| variance_by(values, used as i64, stop, T::wide))
 }
 
 /// The square root of the variance.
-pub fn std<T: MomentFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<T> {
-    exact_var(values, unbiased, stop).map(|var| T::round(var.sqrt()))
+pub fn std<T: SummedFloat>(values: &[T], unbiased: bool, stop: StopCheck<'_>) -> Option<T> {
+    exact_var(values, unbiased, stop).map(|var| T::of(var.sqrt()))
 }
 
 /// The third standardised moment.
-pub fn skew<T: MomentFloat>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
+pub fn skew<T: SummedFloat>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
     let (squares, cubes) = deviations(values, stop, |d| d * d * d)?;
-    Some(T::round((values.len() as f64).sqrt() * cubes / double::pow(squares, 1.5)))
+    Some(T::of((values.len() as f64).sqrt() * cubes / double::pow(squares, 1.5)))
 }
 
 /// The fourth standardised moment, less 3.
-pub fn kurtosis<T: MomentFloat>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
+pub fn kurtosis<T: SummedFloat>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
     let (squares, fourth) = deviations(values, stop, |d| (d * d) * (d * d))?;
-    Some(T::round(values.len() as f64 * fourth / (squares * squares) - 3.0))
+    Some(T::of(values.len() as f64 * fourth / (squares * squares) - 3.0))
 }
 
 /// Position of the first value that is the best, or of the first NaN.
@@ -176,10 +124,7 @@ pub fn median<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn go_on() -> bool {
-        false
-    }
+    use crate::vector::stop::go_on;
 
     #[test]
     fn published_values() {

@@ -20,6 +20,16 @@ pub trait Key: Copy {
 
     /// The number of an integer that [`Key::key`] gave.
     fn of_key(key: u64) -> Self;
+
+    /// True for NaN, which is neither above nor below any number.
+    fn is_nan(self) -> bool {
+        false
+    }
+
+    /// True for a zero beside which there is one of the other sign, with another key.
+    fn is_signed_zero(self) -> bool {
+        false
+    }
 }
 
 macro_rules! integer_key {
@@ -62,6 +72,16 @@ macro_rules! float_key {
             fn of_key(key: u64) -> $rust {
                 let bits = $int::of_key(key);
                 $rust::from_bits((bits ^ ((bits >> ($int::BITS - 1)) & $int::MAX)) as _)
+            }
+
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                $rust::is_nan(self)
+            }
+
+            #[inline(always)]
+            fn is_signed_zero(self) -> bool {
+                self == 0.0
             }
         }
     )*};

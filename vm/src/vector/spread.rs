@@ -28,9 +28,6 @@ pub trait SummedFloat:
     /// The nearest value to a number.
     fn of(value: f64) -> Self;
 
-    /// True for NaN.
-    fn is_nan(self) -> bool;
-
     /// The number in double.
     fn wide(self) -> f64;
 
@@ -46,10 +43,6 @@ macro_rules! real {
 
             fn of(value: f64) -> $rust {
                 value as $rust
-            }
-
-            fn is_nan(self) -> bool {
-                $rust::is_nan(self)
             }
 
             fn wide(self) -> f64 {
@@ -173,10 +166,7 @@ pub fn quantile_by<A: Key, T: SummedFloat>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn go_on() -> bool {
-        false
-    }
+    use crate::vector::stop::go_on;
 
     #[test]
     fn published_values() {

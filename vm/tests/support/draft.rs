@@ -126,16 +126,16 @@ impl Draft {
 
     pub fn finish(self, inputs: &[(&str, ValueId)], output: ValueId) -> Routine {
         Routine {
-            layout: self.layout.build().expect("the slots fit"),
-            values: self.values,
-            inputs: inputs.iter().map(|(name, v)| ((*name).into(), *v)).collect(),
-            output,
-            side_outputs: Vec::new(),
             literals: self.literals,
-            overrides_inputs: false,
             updated_inputs: self.updated,
             parallel: self.parallel,
-            body: self.body,
+            ..Routine::new(
+                self.layout.build().expect("the slots fit"),
+                self.values,
+                inputs.iter().map(|(name, v)| ((*name).into(), *v)).collect(),
+                output,
+                self.body,
+            )
         }
     }
 }

@@ -29,24 +29,9 @@ impl Region {
         }
     }
 
-    /// What is known before the first of so many rows or elements, which are not none; without any there is nothing to
-    /// know. Its memory, the second result, counts until [the results are there](Region::end_folds).
-    #[inline(always)]
+    /// What is known before the first of so many rows or elements, which are not none. Its memory, the second result, counts
+    /// until [the results are there](Region::end_folds).
     pub(super) fn begin_folds<'a>(
-        &self,
-        runs: &[Runs],
-        rows: usize,
-        arena: &'a Bump,
-        meter: &Meter<'_>,
-    ) -> Result<(&'a mut [Folded<'a>], u64), Box<MemberFault>> {
-        match rows == 0 || self.folds.is_empty() {
-            true => Ok((&mut [], 0)),
-            false => self.begin_of(runs, rows, arena, meter),
-        }
-    }
-
-    /// The same of folds, of which there are some.
-    fn begin_of<'a>(
         &self,
         runs: &[Runs],
         rows: usize,
@@ -80,32 +65,12 @@ impl Region {
         self.folds.iter().zip(runs).map(|(fold, runs)| fold.kernel.kept_bytes(*runs)).sum()
     }
 
-    /// Writes the results of all rows or elements of this shape.
+    /// Writes the results of folds of all rows or elements of this shape.
     ///
     /// # Safety
     /// `frame` is a frame that the slots of results were verified for; what is known is of all rows or elements.
-    #[inline(always)]
-    pub(super) unsafe fn finish_folds(
-        &self,
-        folded: &[Folded<'_>],
-        runs: &[Runs],
-        shape: &[usize],
-        frame: *mut u8,
-        meter: &Meter<'_>,
-    ) -> Result<(), Box<MemberFault>> {
-        match self.folds.is_empty() {
-            true => Ok(()),
-            // SAFETY: the caller's promise.
-            false => unsafe { self.finish_of(folded, runs, shape, frame, meter) },
-        }
-    }
-
-    /// The same of folds, of which there are some.
-    ///
-    /// # Safety
-    /// As [`Region::finish_folds`].
     #[inline(never)]
-    unsafe fn finish_of(
+    pub(super) unsafe fn finish_folds(
         &self,
         folded: &[Folded<'_>],
         runs: &[Runs],

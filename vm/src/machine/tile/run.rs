@@ -5,6 +5,7 @@
 //! elements    shapes agree   never missing       outputs of that shape      blocks, faults by element
 //! ```
 
+use crate::layout::access::Accumulators;
 use crate::layout::handle::ArrayHandle;
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::axes::Elements;
@@ -17,9 +18,10 @@ use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::steps::Whole;
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
-use crate::operator::cell::{Cell, Registers, Strips, next, raise};
+use crate::operator::cell::{Cell, Registers, State, Strips, next, raise};
 use crate::operator::fold_kernel::Folded;
 use crate::operator::meter::Meter;
+use crate::operator::runs::Runs;
 use crate::value::{ArrayRows, Fault, NdType, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -31,24 +33,23 @@ use bumpalo::collections::Vec as BumpVec;
 /// code.
 pub(in crate::machine) unsafe fn run_region(
     cell: *const Cell,
-    frame: *mut u8,
-    registers: *mut Registers,
-    float: f64,
-    bits: u64,
+    state: State,
+    held: Accumulators,
 ) -> *const Cell {
     // SAFETY: the number was made together with the regions; the verifier checked the slots of their
     // inputs and outputs.
     unsafe {
+        let State { frame, registers } = state;
         let region = &*(*registers).regions.cast::<Region>().add((*cell).args[0] as usize);
         (*registers).at = cell;
         (*registers).running = cell;
         let outcome = region.run(frame, &*registers);
         (*registers).running = std::ptr::null();
         match outcome {
-            Ok(()) => next(cell, frame, registers, float, bits),
+            Ok(()) => next(cell, state, held),
             Err(error) => {
                 (*registers).blamed = Some(error.ip);
-                raise(cell, registers, error.fault)
+                raise(cell, state, error.fault)
             }
         }
     }
@@ -102,7 +103,9 @@ impl Region {
                 self.run_at_once(choice, columns, presence, Whole { rows, size: rows }, arena, &mut [])
             } else {
                 let lent = if is_lent { self.lent(frame, arena) } else { &[] };
-                let all = AllRows { rows, columns, presence, lent, choice };
+                let (moving, uneven, runs) =
+                    (&*self.moving, Uneven::Rows(lent), self.runs_of_rows(rows, arena));
+                let all = AllRows { rows, columns, presence, moving, uneven, runs, choice };
                 return self.run_all(all, frame, registers);
             }
         };
@@ -114,49 +117,68 @@ impl Region {
     /// Computes all rows of the outputs where there is more to do than [to run all steps once](Region::run_at_once).
     ///
     /// # Safety
-    /// As [`Region::run`]; all columns but those in scratch memory have these rows.
+    /// As [`Region::run_columns`].
     #[inline(never)]
     unsafe fn run_all(
         &self,
-        AllRows { rows, columns, presence, lent, choice }: AllRows<'_>,
+        all: AllRows<'_>,
+        frame: *mut u8,
+        registers: &Registers,
+    ) -> Result<Settled, Box<MemberFault>> {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_columns(all, frame, registers) }
+    }
+
+    /// Computes all rows or elements of the outputs, and what becomes of them in folds.
+    ///
+    /// # Safety
+    /// As [`Region::run`]; all columns but those in scratch memory have these rows or elements.
+    #[inline(always)]
+    unsafe fn run_columns(
+        &self,
+        AllRows { rows, columns, presence, moving, uneven, runs, choice }: AllRows<'_>,
         frame: *mut u8,
         registers: &Registers,
     ) -> Result<Settled, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
-        let runs = self.runs_of_rows(rows, arena);
-        let (folded, kept) = self.begin_folds(runs, rows, arena, meter)?;
+        let (is_in_place, shape) = match uneven {
+            Uneven::Rows(lent) => (lent.is_empty(), &[rows][..]),
+            Uneven::Elements(elements) => (elements.is_in_place(), elements.shape()),
+        };
+        // Without any rows there is nothing to know.
+        let (folded, kept) = match rows == 0 || self.folds.is_empty() {
+            true => (&mut [][..], 0),
+            false => self.begin_folds(runs, rows, arena, meter)?,
+        };
         // SAFETY: the caller's promise.
         let outcome = unsafe {
-            if lent.is_empty() && choice.is_at_once(rows) {
-                self.run_at_once(choice, columns, presence, Whole { rows, size: rows }, arena, folded)
+            if is_in_place && choice.is_at_once(rows) {
+                let size = shape.last().map_or(1, |size| *size);
+                self.run_at_once(choice, columns, presence, Whole { rows, size }, arena, folded)
             } else {
-                let (moving, uneven) = (&*self.moving, Uneven::Rows(lent));
                 let (watch, Choice { schedule, strips }) = (meter.watch_place(), choice);
-                let blocks = Blocks {
-                    region: self,
-                    schedule,
-                    strips,
-                    rows,
-                    columns,
-                    presence,
-                    moving,
-                    uneven,
-                    runs,
-                    watch,
-                };
+                let region = self;
+                let blocks =
+                    Blocks { region, schedule, strips, rows, columns, presence, moving, uneven, runs, watch };
                 blocks.run(arena, registers.threads, folded)
             }
         };
         self.end_folds(kept, meter);
         // SAFETY: the caller's promise.
         unsafe { self.normalize(frame, presence) };
-        outcome?;
+        outcome.map_err(|fault| match uneven {
+            Uneven::Rows(_) => fault,
+            Uneven::Elements(elements) => Box::new(elements.locate(*fault)),
+        })?;
         if self.settle(folded, choice) == Settled::NotFolds {
             return Ok(Settled::NotFolds);
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.finish_folds(folded, runs, &[rows], frame, meter) }.map(|()| Settled::All)
+        if !self.folds.is_empty() {
+            // SAFETY: the caller's promise.
+            unsafe { self.finish_folds(folded, runs, shape, frame, meter)? };
+        }
+        Ok(Settled::All)
     }
 
     /// Computes all elements of the outputs.
@@ -185,38 +207,10 @@ impl Region {
         self.charge(rows, meter, attempt)?;
         let has_eights = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
         let choice = self.choose(columns, &[], rows, attempt.strips(registers), has_eights);
-        let (folded, kept) = self.begin_folds(runs, rows, arena, meter)?;
-        let presence = &[];
+        let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
+        let all = AllRows { rows, columns, presence: &[], moving, uneven, runs, choice };
         // SAFETY: all columns but those in scratch memory have this many elements now.
-        let outcome = unsafe {
-            if elements.is_in_place() && choice.is_at_once(rows) {
-                let size = elements.shape().last().map_or(1, |size| *size);
-                self.run_at_once(choice, columns, presence, Whole { rows, size }, arena, folded)
-            } else {
-                let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
-                let (watch, Choice { schedule, strips }) = (meter.watch_place(), choice);
-                let blocks = Blocks {
-                    region: self,
-                    schedule,
-                    strips,
-                    rows,
-                    columns,
-                    presence,
-                    moving,
-                    uneven,
-                    runs,
-                    watch,
-                };
-                blocks.run(arena, registers.threads, folded)
-            }
-        };
-        self.end_folds(kept, meter);
-        outcome.map_err(|fault| Box::new(elements.locate(*fault)))?;
-        if self.settle(folded, choice) == Settled::NotFolds {
-            return Ok(Settled::NotFolds);
-        }
-        // SAFETY: the caller's promise.
-        unsafe { self.finish_folds(folded, runs, elements.shape(), frame, meter) }.map(|()| Settled::All)
+        unsafe { self.run_columns(all, frame, registers) }
     }
 
     /// Forgets presence words of outputs that miss no row.
@@ -296,7 +290,7 @@ impl Region {
             let InputPlace::Array { offset, .. } = input.place else { return None };
             // SAFETY: the caller's promise.
             let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
-            Some(handle.lent().map_or_else(|| handle.view().len(), |lent| lent.len))
+            Some(handle.lent().map_or_else(|| handle.own().len(), |lent| lent.len))
         };
         let mut sizes: Vec<Option<usize>> = self.inputs.iter().map(size_of).collect();
         for member in &self.members {
@@ -456,12 +450,14 @@ struct Loaded {
     is_complete: bool,
 }
 
-/// All rows of a region, and how they are computed.
+/// All rows or elements of a region, as [`Blocks`] has them, and how they are computed.
 struct AllRows<'a> {
     rows: usize,
     columns: &'a mut [Column],
     presence: &'a [Presence],
-    lent: &'a [Lent],
+    moving: &'a [u16],
+    uneven: Uneven<'a>,
+    runs: &'a [Runs],
     choice: Choice<'a>,
 }
 
@@ -485,7 +481,7 @@ fn load_others_rows(
     column: &mut Column,
     is_lent: &mut bool,
 ) -> usize {
-    let Some(lent) = handle.lent() else { return load_rows(handle.view(), element, column) };
+    let Some(lent) = handle.lent() else { return load_rows(handle.own(), element, column) };
     assert_eq!(lent.element.storage(), element.storage(), "rows of the slot's type");
     (column.data, column.presence) = (lent.first, lent.bitmap.cast());
     *is_lent = true;

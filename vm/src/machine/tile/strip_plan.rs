@@ -185,9 +185,9 @@ fn folds(
         let source = operands[0];
         let arg = columns.index(source);
         let other = operands.get(1).map(|source| columns.index(*source));
-        let first = kernel.first_stage();
+        let first = kernel.first;
         let [is_one_run, has_last_axes] = runs_of(columns.qtype(source), reduction.axes);
-        let merge = kernel.take_lanes().filter(|_| is_one_run);
+        let merge = kernel.take_lanes.filter(|_| is_one_run);
         let has_cells =
             [Some(arg), other].into_iter().flatten().all(|arg| matches!(lanes[arg], Some(Some(_))));
         let fits = match (first, merge) {
@@ -200,15 +200,15 @@ fn folds(
             (Some(FirstStage::Spread(_)), None) => has_cells && is_one_run,
             // All sums of leaves in strips have the same leaves.
             (Some(FirstStage::Sum(_)), None) => {
-                let stands_together = has_cells && has_last_axes && kernel.pairs().is_none();
+                let stands_together = has_cells && has_last_axes && kernel.pairs.is_none();
                 stands_together && *axes.get_or_insert(reduction.axes) == reduction.axes
             }
             (Some(_), None) => false,
         };
-        let counts = kernel.counts().then(|| columns.of_counts(fold) as u16);
+        let counts = kernel.counts.then(|| columns.of_counts(fold) as u16);
         let column = columns.of_member(member) as u16;
         let (arg, other, fold) = (arg as u16, other.map(|other| other as u16), fold as u16);
-        let (pairs, spread) = (kernel.pairs(), kernel.take_spread());
+        let (pairs, spread) = (kernel.pairs, kernel.take_spread);
         fits.then_some(FoldInStrip { arg, other, fold, column, first, pairs, merge, spread, counts })
     };
     let mut folds: Vec<Option<FoldInStrip>> = columns.members().map(&mut fold).collect();
@@ -232,7 +232,7 @@ fn folds(
 fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
     match columns.kernels[member] {
         Kernel::Reduction(reduction) => {
-            matches!(reduction.fold.first_stage(), Some(FirstStage::Least | FirstStage::Greatest))
+            matches!(reduction.fold.first, Some(FirstStage::Least | FirstStage::Greatest))
         }
         _ => false,
     }
@@ -373,18 +373,6 @@ fn cost(list: &List) -> u32 {
 fn lane(element: ScalarType) -> Option<Option<Lane>> {
     match element {
         ScalarType::Unit => Some(None),
-        ScalarType::Boolean => Some(Some(Lane::Mask)),
-        ScalarType::Int32 => Some(Some(Lane::I32)),
-        ScalarType::Int64 => Some(Some(Lane::I64)),
-        ScalarType::Float32 => Some(Some(Lane::F32)),
-        ScalarType::Float64 | ScalarType::WeakFloat => Some(Some(Lane::F64)),
-        ScalarType::Text
-        | ScalarType::Bytes
-        | ScalarType::Int8
-        | ScalarType::Int16
-        | ScalarType::Uint8
-        | ScalarType::Uint16
-        | ScalarType::Uint32
-        | ScalarType::Uint64 => None,
+        element => Lane::of(element).map(Some),
     }
 }

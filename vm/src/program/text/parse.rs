@@ -68,18 +68,7 @@ impl<'a> Parser<'a> {
         // The text gives handles of temporaries by their kind; the values on them tell the type.
         let named = Arc::get_mut(&mut layout).expect("the layout has just been built");
         values.iter().for_each(|value| named.name_handles(&value.slot));
-        let mut routine = Routine {
-            layout,
-            values,
-            inputs: Vec::new(),
-            output: ValueId(0),
-            side_outputs: Vec::new(),
-            literals: Vec::new(),
-            overrides_inputs: false,
-            updated_inputs: Vec::new(),
-            parallel: None,
-            body: Body::new(),
-        };
+        let mut routine = Routine::new(layout, values, Vec::new(), ValueId(0), Body::new());
         self.interface(&mut routine)?;
         let operators = self.operators(&mut routine.body)?;
         self.eval(&mut routine, operators)?;

@@ -115,24 +115,24 @@ impl Binary for Atan2 {
     }
 }
 
-/// What asin and acos share: the argument of the series, its square, what the root's rounding left.
+/// What asin and acos share: the argument of the series, its bend with what the root's rounding left, and whether the
+/// magnitude is far from zero.
 #[inline(always)]
-fn half_angle<N: Real>(magnitude: N) -> (N, N, N) {
+fn half_angle<N: Real>(x: N) -> (N, N, N::Mask) {
+    let magnitude = x.abs();
     let far = magnitude.gt(0.5);
     let square = N::from(0.5) - magnitude * 0.5;
     let root = square.sqrt();
     let left = (-root).fma(root, square) * 0.5 / N::select(root.eq(0.0), 1.0, root);
-    let x = N::select(far, root, magnitude);
-    (x, N::select(far, square, magnitude * magnitude), N::select(far, left, 0.0))
+    let s = N::select(far, root, magnitude);
+    let z = N::select(far, square, magnitude * magnitude);
+    (s, N::select(far, left, 0.0) + asin_bend(s, z), far)
 }
 
 impl Unary for Asin {
     #[inline(always)]
     fn lane<N: Real>(x: N) -> N {
-        let magnitude = x.abs();
-        let far = magnitude.gt(0.5);
-        let (s, z, left) = half_angle(magnitude);
-        let bend = left + asin_bend(s, z);
+        let (s, bend, far) = half_angle(x);
         let sum = Double::fast_sum(FRAC_PI_2, s * -2.0);
         let low = bend.fma(-2.0, sum.low + FRAC_PI_2_LOW);
         N::select(far, sum.high + low, s + bend).copysign(x)
@@ -143,10 +143,7 @@ impl Unary for Acos {
     /// With π/2 - asin x in the middle, 2 asin s on the right, π - 2 asin s on the left.
     #[inline(always)]
     fn lane<N: Real>(x: N) -> N {
-        let magnitude = x.abs();
-        let far = magnitude.gt(0.5);
-        let (s, z, left) = half_angle(magnitude);
-        let bend = left + asin_bend(s, z);
+        let (s, bend, far) = half_angle(x);
         let negative = x.lt(0.0);
         let base = N::select(far, N::select(negative, PI, 0.0), FRAC_PI_2);
         let base_low = N::select(far, N::select(negative, 2.0 * FRAC_PI_2_LOW, 0.0), FRAC_PI_2_LOW);
