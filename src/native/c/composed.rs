@@ -71,6 +71,12 @@ pub(in crate::native) fn composed(program: &Program, text: impl Fn(Composed, boo
     found.into_iter().map(|(composed, is_single)| text(composed, is_single)).collect()
 }
 
+/// True for the name of a composed function.
+pub(in crate::native) fn is_composed(name: &str) -> bool {
+    let stem = name.strip_suffix("_f64").or_else(|| name.strip_suffix("_f32"));
+    stem.is_some_and(|stem| ["sigmoid", "log_sigmoid", "logit", "symlog1p"].contains(&stem))
+}
+
 /// The names of the parameters of a composed function.
 fn parameters(composed: Composed) -> &'static [&'static str] {
     match composed {

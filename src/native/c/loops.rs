@@ -123,7 +123,7 @@ fn test(locals: &Locals<'_>, counted: &CountedLoop) -> Test {
     Test { turns: turns.join(" && "), last, inside: inside.join(" && ") }
 }
 
-/// The step of a loop whose step is 1 or -1 is this; of others, what the end of a loop is away from a counter that may be equal to it.
+/// 1 or -1: how far from its end a counter stays that may not be equal to it.
 fn direction(counted: &CountedLoop) -> i64 {
     if counted.is_up() { 1 } else { -1 }
 }

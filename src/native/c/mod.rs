@@ -49,7 +49,7 @@ mod writer;
 pub use entry::header;
 
 use crate::native::c::chosen::{CHOSEN, chosen_functions};
-use crate::native::c::composed::{composed, in_c, special_functions};
+use crate::native::c::composed::{composed, in_c, is_composed, special_functions};
 use crate::native::c::fold_kinds::{FOLDS, fold_functions};
 use crate::native::c::groups::{GROUPS, RANKS, RANKS_NEED, group_functions, needs_folds, rank_functions};
 use crate::native::c::lists::{LISTS, list_functions};
@@ -102,13 +102,10 @@ fn is_used(name: &str) -> bool {
     let is_of_folds = |prefix: &&str| name.starts_with(*prefix);
     let is_own = name.starts_with("cembra_")
         || name.starts_with("CEMBRA_")
+        || is_composed(name)
         || called.into_iter().any(|word| word == name)
         || [
             "special_",
-            "sigmoid_",
-            "log_sigmoid_",
-            "logit_",
-            "symlog1p_",
             "leaf_",
             "join_",
             "tree_",

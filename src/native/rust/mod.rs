@@ -15,7 +15,7 @@ mod operators;
 mod routine;
 mod syntax;
 
-use crate::native::c::composed::{composed, in_rust, special_functions};
+use crate::native::c::composed::{composed, in_rust, is_composed, special_functions};
 use crate::native::error::NotTranslated;
 use crate::native::rust::syntax::special_function;
 use crate::native::stage::{ProgramCall, ProgramSource, Rust};
@@ -53,11 +53,10 @@ fn is_used(name: &str) -> bool {
     let is_routine = name
         .strip_prefix('r')
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
-    let is_of_text = ["cembra_", "CEMBRA_", "special_", "sigmoid_", "log_sigmoid_", "logit_", "symlog1p_"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix));
+    let is_of_text = ["cembra_", "CEMBRA_", "special_"].iter().any(|prefix| name.starts_with(prefix));
     is_routine
         || is_of_text
+        || is_composed(name)
         || PRELUDE.contains(&format!("fn {name}("))
         || WORDS.split_whitespace().any(|word| word == name)
 }
