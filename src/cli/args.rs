@@ -244,7 +244,7 @@ fn batch_rows(text: &str) -> Result<usize, String> {
 /// What happens to a row that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnErrorArg {
-    /// The run ends, and nothing is written.
+    /// The run ends, and no file is written.
     Fail,
     /// All results of the row are missing.
     Null,

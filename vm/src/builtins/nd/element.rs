@@ -73,7 +73,7 @@ fn elements() -> Vec<Family> {
         Family::new(
             "nd.full",
             &["value", "*sizes"],
-            "An array of these sizes in which every element is the value.",
+            "An array of these sizes, each an INT64 such as `int64(3)`, in which every element is the value.",
         )
         .cost_of(10)
         .raises()
