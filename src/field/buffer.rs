@@ -11,7 +11,7 @@ use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
 use crate::field::program::{FieldProgram, FieldRole};
 use cembra_vm::machine::HostCells;
-use cembra_vm::value::array::MAX_ROWS;
+use cembra_vm::value::array::{MAX_ROWS, cell_size};
 use cembra_vm::value::{NdView, ScalarType, ScalarValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -104,10 +104,36 @@ impl FieldCells {
         each_cells!(self, cells => HostCells::read(cells))
     }
 
+    /// Where they begin.
+    fn address(&self) -> usize {
+        each_cells!(self, cells => cells.as_ptr().addr())
+    }
+
     /// The cells as an array of one axis.
     pub(crate) fn view(&self) -> NdView<'_> {
         let view = each_cells!(self, cells => NdView::from_slice(cells, &[cells.len()]));
         view.expect("a buffer has no more cells than an array")
+    }
+}
+
+/// How far behind another array none begins, both seen from the beginnings of their pages: a load a little behind a store of the
+/// step before waits for it, which costs a stencil on 64 x 64 points a third of its time.
+const NEAR: usize = 256;
+const PAGE: usize = 4096;
+
+/// Cells of one value that do not begin near behind others, where all of them may be in the first-level cache.
+fn filled_apart(value: &ScalarValue, count: usize, others: &[usize]) -> Result<FieldCells, FieldProblem> {
+    let mut spacers = Vec::new();
+    loop {
+        let cells = FieldCells::filled(value, count)?;
+        let is_near = |other: &usize| (1..NEAR).contains(&(cells.address().wrapping_sub(*other) % PAGE));
+        let is_small = count * cell_size(cells.dtype()) <= 64 << 10;
+        if !is_small || spacers.len() == 8 || !others.iter().any(is_near) {
+            return Ok(cells);
+        }
+        // Something else takes the place where they began.
+        drop(cells);
+        spacers.push(Vec::<u8>::with_capacity(NEAR));
     }
 }
 
@@ -408,7 +434,9 @@ impl FieldData {
             }
             let zero = ScalarValue::zero(field.dtype);
             let fill = field.fill.as_ref().unwrap_or(&zero);
-            self.fields.insert(field.name.to_string(), FieldBuffer::filled(fill, &origin, &shape)?);
+            let others: Vec<usize> = self.fields.values().map(|other| other.cells.address()).collect();
+            let buffer = filled_apart(fill, cell_count(&shape)?, &others)?;
+            self.fields.insert(field.name.to_string(), FieldBuffer::row_major(buffer, &origin, &shape)?);
         }
         Ok(())
     }

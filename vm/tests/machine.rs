@@ -218,6 +218,9 @@ fn published_example_runs_and_dumps() {
         frame.set(x, value);
         bound.execute(&mut frame).expect("total");
         assert_eq!(frame.get(y), f64::from(value) + 1.0);
+        let bytes = frame.plain_bytes();
+        assert_eq!(bytes[..4], value.to_ne_bytes(), "x stands at 0x00");
+        assert_eq!(bytes[8..16], frame.get(y).to_ne_bytes(), "the output stands at 0x08");
     }
 }
 

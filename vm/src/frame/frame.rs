@@ -10,6 +10,7 @@ use crate::layout::slot::READ_ONLY;
 use crate::layout::{FrameLayout, NumberSlot, Slot, SlotType};
 use crate::value::NdView;
 use crate::value::array::cell_size;
+use crate::value::scalar::HANDLE_SIZE;
 use bumpalo::Bump;
 use std::sync::Arc;
 
@@ -163,6 +164,21 @@ impl Frame {
         // SAFETY: the tag says that the layout of this frame made the slot, so it holds a valid `T`;
         // the borrow of `self` keeps it unchanged.
         unsafe { T::view(self.memory.at(slot.offset)) }
+    }
+
+    /// The frame's bytes, with zeros where a buffer handle lies: what stands at the offsets of a layout dump.
+    pub fn plain_bytes(&self) -> Vec<u8> {
+        let size = self.layout().size();
+        let mut bytes = vec![0; size as usize];
+        let handles = || self.layout().handles().iter().map(|h| h.0);
+        let starts = std::iter::once(0).chain(handles().map(|at| at + HANDLE_SIZE));
+        let ends = handles().chain(std::iter::once(size));
+        for (start, end) in starts.zip(ends) {
+            let target = &mut bytes[start as usize..end as usize];
+            // SAFETY: the bytes between two handles are plain and initialised (frame invariant 1).
+            unsafe { target.as_mut_ptr().copy_from_nonoverlapping(self.memory.at(start), target.len()) };
+        }
+        bytes
     }
 
     /// True if there is an input or output with this bit, and it holds a value.

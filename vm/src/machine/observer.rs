@@ -33,6 +33,11 @@ impl<'s> Step<'s> {
         self.program
     }
 
+    /// Number of the routine running.
+    pub fn routine_number(&self) -> usize {
+        self.routine
+    }
+
     /// Instruction number in the routine.
     pub fn ip(&self) -> usize {
         self.ip
@@ -103,7 +108,7 @@ pub struct Trace {
 
 impl Observer for Trace {
     fn after(&mut self, step: &Step<'_>) {
-        let (routine, ip, depth) = (step.routine, step.ip, step.depth);
+        let (routine, ip, depth) = (step.routine_number(), step.ip, step.depth);
         self.entries.push(TraceEntry { routine, ip, depth, written: step.written() });
     }
 }
