@@ -3,6 +3,7 @@
 //! A problem carries names and numbers. The statement is counted from 1 and named by its first target; programs that come
 //! from a text have the place as well.
 
+use crate::expr::GraphError;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::budget::Exhausted;
 use cembra_vm::value::{Category, Fault, ScalarType};
@@ -70,6 +71,27 @@ impl From<Exhausted> for FieldProblem {
 impl From<Fault> for FieldError {
     fn from(fault: Fault) -> FieldError {
         FieldProblem::from(fault).into()
+    }
+}
+
+/// Why a box is not lowered.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// An error.
+    Problem(FieldProblem),
+    /// A condition changes inside of the box: it is to be cut before this point of an axis.
+    Split { axis: usize, at: i64 },
+}
+
+impl From<FieldProblem> for Stop {
+    fn from(problem: FieldProblem) -> Stop {
+        Stop::Problem(problem)
+    }
+}
+
+impl From<GraphError> for Stop {
+    fn from(error: GraphError) -> Stop {
+        Stop::Problem(FieldProblem::Limit { limit: "field-operations", what: error.to_string() })
     }
 }
 

@@ -9,14 +9,14 @@
 //! Everything that can be outside is found here, before anything is written.
 
 use crate::field::dimension::DimensionId;
-use crate::field::error::{FieldError, FieldProblem};
+use crate::field::error::{FieldError, FieldProblem, Stop};
 use crate::field::expression::FieldNodeId;
 use crate::field::geometry::{FieldGeometry, PointRange};
 use crate::field::place::{Coordinate, KeptReach};
 use crate::field::program::{FieldProgram, FieldScan, FieldStatement, FieldValue, ScanDirection};
 use crate::field::stage::{FieldStage, FieldTemporary, StageOutput};
 use crate::field::temporaries::worth_keeping;
-use crate::field::to_expr::{BoxLowering, MOST_LOWERED, Stop};
+use crate::field::to_expr::{BoxLowering, MOST_LOWERED};
 use crate::field::types::FieldTypes;
 use cembra_vm::value::ScalarValue;
 use cembra_vm::value::budget::Account;

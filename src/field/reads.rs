@@ -1,12 +1,12 @@
 //! Reads of fields: from the place of a leaf to a view of a buffer, or to elements that lists choose.
 
 use crate::expr;
-use crate::field::error::FieldProblem;
+use crate::field::error::{FieldProblem, Stop};
 use crate::field::expression::FieldNode;
 use crate::field::geometry::{PointRange, outside};
 use crate::field::place::{Coordinate, PointList};
 use crate::field::stage::{AxisRead, FieldRead, ReadOf, StageSource};
-use crate::field::to_expr::{BoxLowering, Key, Stop};
+use crate::field::to_expr::{BoxLowering, Key};
 use cembra_vm::value::{NdType, QType};
 
 impl BoxLowering<'_> {

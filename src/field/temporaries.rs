@@ -19,11 +19,12 @@
 //! 3. Operations that may raise are not kept, because of those corners.
 
 use crate::expr;
+use crate::field::error::Stop;
 use crate::field::expression::{FieldBinary, FieldNode, FieldNodeId};
 use crate::field::place::{Coordinate, PlaceId};
 use crate::field::program::FieldProgram;
 use crate::field::stage::{AxisRead, FieldRead, ReadOf, StageSource};
-use crate::field::to_expr::{BoxLowering, Key, Stop};
+use crate::field::to_expr::{BoxLowering, Key};
 use crate::field::types::FieldTypes;
 use cembra_vm::value::{NdType, QType, ScalarType};
 use hashbrown::{HashMap, HashSet};

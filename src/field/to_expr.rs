@@ -14,7 +14,7 @@
 //! points of a position where it is needed: nothing is read, and nothing raises, that the result does not depend on.
 
 use crate::expr::{self, Graph};
-use crate::field::error::FieldProblem;
+use crate::field::error::{FieldProblem, Stop};
 use crate::field::expression::{FieldNode, FieldNodeId, FieldReduction, IndexCondition, TableId};
 use crate::field::geometry::{FieldGeometry, PointRange};
 use crate::field::operators::{binary_operator, cast_operator, reduction_operator, unary_operator};
@@ -32,27 +32,6 @@ pub(super) const MOST_LOWERED: usize = 200_000;
 
 /// Points that lists may have, on one box.
 const MOST_POINTS: usize = 1 << 26;
-
-/// Why a box is not lowered.
-#[derive(Debug)]
-pub(crate) enum Stop {
-    /// An error.
-    Problem(FieldProblem),
-    /// A condition changes inside of the box: it is to be cut before this point of an axis.
-    Split { axis: usize, at: i64 },
-}
-
-impl From<FieldProblem> for Stop {
-    fn from(problem: FieldProblem) -> Stop {
-        Stop::Problem(problem)
-    }
-}
-
-impl From<expr::GraphError> for Stop {
-    fn from(error: expr::GraphError) -> Stop {
-        Stop::Problem(FieldProblem::Limit { limit: "field-operations", what: error.to_string() })
-    }
-}
 
 /// An operation at a place.
 pub(super) type Key = (FieldNodeId, PlaceId);
