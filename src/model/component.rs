@@ -274,9 +274,4 @@ impl Function {
     pub fn is_numbered(self) -> bool {
         matches!(self.role(), Role::Additive | Role::Placeholder)
     }
-
-    /// True for what needs other components below it in the file.
-    pub fn is_background(self) -> bool {
-        matches!(self.role(), Role::Background | Role::SpectrumFed)
-    }
 }

@@ -126,11 +126,13 @@ impl DeclarationReader<'_> {
 
     fn check_last(&mut self, model: &str, last: &Declaration, count: usize) {
         let subject = subject(model, &last.name, "");
-        if last.function.is_background() {
-            self.findings.error(ModelErrorKind::BackgroundLast { subject }, &last.place);
-        } else if last.function.role() == Role::Kernel && count > 1 {
-            self.findings.error(ModelErrorKind::KernelLast { subject }, &last.place);
-        }
+        let kind = match last.function.role() {
+            // What needs other components below it in the file.
+            Role::Background | Role::SpectrumFed => ModelErrorKind::BackgroundLast { subject },
+            Role::Kernel if count > 1 => ModelErrorKind::KernelLast { subject },
+            _ => return,
+        };
+        self.findings.error(kind, &last.place);
     }
 
     fn component(&mut self, model: &str, key: &Node, value: &Node) -> Option<Declaration> {
