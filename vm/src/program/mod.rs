@@ -12,7 +12,7 @@
 //!   └─────── eval       v2 = o0(v0); v1 = o1(v2, v3); jumps, traps, calls, guards
 //! ```
 //!
-//! What tiers that make code ask of a program without running it is here as well: [`cfg`], [`liveness`], and loops whose turns are
+//! What tiers that make code ask of a program without running it is here as well: [`cfg`](mod@cfg), [`liveness`], and loops whose turns are
 //! [`counted`].
 //!
 //! Operands are *values*, not slots: slots are shared over time, values are not. That is what lets
