@@ -152,12 +152,13 @@ fn read_nested(json: &Json) -> Result<Value, String> {
     let scalar = |leaf: &&Json| match (element, leaf) {
         (ScalarType::Boolean, Json::Bool(value)) => Ok(ScalarValue::Boolean(*value)),
         (ScalarType::Int64, leaf) => Ok(ScalarValue::Int64(leaf.as_i64().unwrap_or_default())),
-        (_, leaf) => match (leaf.as_f64(), read_value(leaf)) {
-            (Some(value), _) | (None, Ok(Value::Scalar(ScalarValue::Float64(value)))) => {
-                Ok(ScalarValue::Float64(value))
-            }
+        (_, Json::Object(_)) => match read_value(leaf) {
+            Ok(Value::Scalar(ScalarValue::Float64(value))) => Ok(ScalarValue::Float64(value)),
             _ => Err(format!("{leaf} is no element of an array")),
         },
+        (_, leaf) => {
+            leaf.as_f64().map(ScalarValue::Float64).ok_or_else(|| format!("{leaf} is no element of an array"))
+        }
     };
     let scalars: Vec<ScalarValue> = leaves.iter().map(scalar).collect::<Result<_, _>>()?;
     array(element, &shape, &scalars)
