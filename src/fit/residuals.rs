@@ -71,6 +71,11 @@ impl<'p> Residuals<'p> {
         Ok(Residuals { problem, evaluator, observer, evaluations: 0, last: None })
     }
 
+    /// The evaluator, for the residuals of another problem of its model.
+    pub fn into_evaluator(self) -> Box<dyn Evaluator + 'p> {
+        self.evaluator
+    }
+
     /// Residuals and derivatives by the evaluator; none if it knows no derivatives.
     fn known_derivatives(&mut self, theta: &[f64], wanted: &[usize]) -> Result<Option<Triangle>, FitError> {
         let Some(linearized) = self.evaluator.linearize(theta, wanted) else { return Ok(None) };

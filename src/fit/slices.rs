@@ -42,12 +42,16 @@ fn work(
 ) -> Vec<(usize, Result<Fit, FitError>)> {
     let mut done = Vec::new();
     let Some(first) = problems.first() else { return done };
-    let mut evaluator = settings.open(first.model);
+    let mut idle = None;
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some(problem) = problems.get(index) else { return done };
-        let result = Residuals::with_evaluator(problem, Box::new(&mut *evaluator), observer)
-            .and_then(|mut residuals| fit_objective(&mut residuals, settings.method));
+        let evaluator = idle.take().unwrap_or_else(|| settings.open(first.model));
+        let result = Residuals::with_evaluator(problem, evaluator, observer).and_then(|mut residuals| {
+            let result = fit_objective(&mut residuals, settings.method);
+            idle = Some(residuals.into_evaluator());
+            result
+        });
         done.push((index, result));
     }
 }

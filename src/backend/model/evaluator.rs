@@ -93,29 +93,6 @@ impl Linearized<'_> {
     }
 }
 
-/// An evaluator that is lent.
-impl<E: Evaluator + ?Sized> Evaluator for &mut E {
-    fn evaluate(&mut self, theta: &[f64]) -> Result<&[f64], ModelErrorKind> {
-        (**self).evaluate(theta)
-    }
-
-    fn squares(&mut self, theta: &[f64], data: &[f64]) -> Option<Result<f64, ModelErrorKind>> {
-        (**self).squares(theta, data)
-    }
-
-    fn linearize(&mut self, theta: &[f64], wanted: &[usize]) -> Linearization<'_> {
-        (**self).linearize(theta, wanted)
-    }
-
-    fn components(&mut self, theta: &[f64]) -> Result<Vec<ComponentCurve>, ModelErrorKind> {
-        (**self).components(theta)
-    }
-
-    fn fallback_reasons(&self) -> &[String] {
-        (**self).fallback_reasons()
-    }
-}
-
 /// Which evaluator computes spectra.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EvaluatorKind {
@@ -226,9 +203,8 @@ fn reorder(places: &[usize], theta: &[f64], ordered: &mut Vec<f64>) -> Result<()
 }
 
 /// Curves in the order of the components of a model.
-fn in_order(model: &Model, curves: Vec<ComponentCurve>) -> Vec<ComponentCurve> {
+fn in_order(model: &Model, mut curves: Vec<ComponentCurve>) -> Vec<ComponentCurve> {
     let place = |curve: &ComponentCurve| model.components.iter().position(|c| c.name == curve.name);
-    let mut curves = curves;
     curves.sort_by_key(place);
     curves
 }

@@ -188,7 +188,7 @@ fn evaluators_do_the_same() {
     for (name, kind) in kinds {
         assert_eq!(kind.name(), name);
         let mut opened = kind.open(&model);
-        let evaluator: &mut dyn Evaluator = &mut &mut *opened;
+        let evaluator: &mut dyn Evaluator = &mut *opened;
         assert!(evaluator.fallback_reasons().is_empty());
         assert_eq!(
             difference(&expected, evaluator.evaluate(&theta).expect("a spectrum"), 1e-10),
