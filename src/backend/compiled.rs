@@ -11,6 +11,7 @@ use crate::backend::error::EvalError;
 use crate::backend::operators::registry;
 use crate::compile::CompileError;
 use crate::compile::binder::compile_nodes;
+use crate::dag::array::Elements;
 use crate::dag::cells::{Room, Texts, array_of, view_of};
 use crate::dag::{Array, Element, Expression, NodeId, ValueType};
 use cembra_vm::frame::{Frame, FrameError};
@@ -150,12 +151,14 @@ impl Compiled {
         let views = few.iter_mut().chain(&mut more);
         for ((input, room), lent) in inputs.iter().zip(rooms).zip(views) {
             let array = value(input.node).expect("the program was found to fit");
-            let view = view_of(array, texts, room)?;
             match input.number {
-                Some(number) => frame.set_number(number, &view),
-                None if input.is_output => frame.write_nd(&input.slot, &view)?,
-                None => *lent = Some(view),
+                Some(number) => set_number(frame, number, array, texts),
+                None if input.is_output => frame.write_nd(&input.slot, &view_of(array, texts, room)?)?,
+                None => *lent = Some(view_of(array, texts, room)?),
             }
+        }
+        if share.is_none() && threads <= 1 && few.iter().chain(&more).all(Option::is_none) {
+            return Ok(bound.execute(frame).map_err(CallError::from)?);
         }
         let mut call = bound.call(frame).within(share).threads(threads);
         for (input, lent) in inputs.iter().zip(few.iter().chain(&more)) {
@@ -225,6 +228,24 @@ impl Compiled {
     fn output(&self, node: NodeId) -> Option<&Output> {
         self.outputs.iter().find(|output| output.node == node)
     }
+}
+
+/// Writes a single value, as the machine holds it: a view of it would take longer than a small program.
+fn set_number(frame: &mut Frame, slot: NumberSlot, array: &Array, texts: &mut Texts) {
+    match array {
+        Array::Bool(value) => frame.set_number(slot, first(value)),
+        Array::Int8(value) => frame.set_number(slot, i32::from(first(value))),
+        Array::Int32(value) => frame.set_number(slot, first(value)),
+        Array::Int64(value) => frame.set_number(slot, first(value)),
+        Array::Float16(value) => frame.set_number(slot, first(value).to_f32()),
+        Array::Float32(value) => frame.set_number(slot, first(value)),
+        Array::Float64(value) => frame.set_number(slot, first(value)),
+        Array::Text(value) => frame.set_number(slot, texts.code(&value.table[first(&value.codes) as usize])),
+    }
+}
+
+fn first<T: Copy>(elements: &Elements<T>) -> T {
+    *elements.first().expect("without axes there is one element")
 }
 
 /// The name of a side output; names are sorted as numbers are.

@@ -8,8 +8,7 @@ use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, HandleKind, Se
 use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::READ_ONLY;
 use crate::layout::{FrameLayout, NumberSlot, Slot, SlotType};
-use crate::value::NdView;
-use crate::value::array::cell_size;
+use crate::value::nd_view::NdCell;
 use crate::value::scalar::HANDLE_SIZE;
 use bumpalo::Bump;
 use std::sync::Arc;
@@ -136,21 +135,20 @@ impl Frame {
         unsafe { T::assign(self.memory.at(slot.offset), value) }
     }
 
-    /// Writes the first element of an array to a slot; an input counts as written from then on.
+    /// Writes a slot of a number or truth value; an input counts as written from then on.
     ///
     /// # Panics
-    /// If the slot belongs to another layout, or a literal stands there; or the array has no elements, or those of another
-    /// type.
-    pub fn set_number(&mut self, slot: NumberSlot, array: &NdView<'_>) {
+    /// If the slot belongs to another layout, or a literal or a value of another type stands there.
+    #[inline]
+    pub fn set_number<T: NdCell>(&mut self, slot: NumberSlot, value: T) {
         assert!(slot.tag == self.layout().tag, "{slot:?} is not written in this frame");
-        assert!(array.element() == slot.element && !array.is_empty(), "an element of the slot's type");
+        assert!(slot.element == T::ELEMENT, "{slot:?} has no {}", T::ELEMENT);
         if slot.bit != 0 {
             self.written.set(slot.bit - 1);
         }
-        let cell = &array.bytes()[array.start()..][..cell_size(slot.element)];
-        // SAFETY: the tag says that the layout of this frame made the slot, which holds a plain value of as many bytes; those
-        // of an element are valid for it, and `&mut self` makes the access exclusive.
-        unsafe { self.memory.at(slot.offset).copy_from_nonoverlapping(cell.as_ptr(), cell.len()) }
+        // SAFETY: the tag says that the layout of this frame made the slot, where a value of the element's type stands,
+        // which is that of a `T`; `&mut self` makes the access exclusive.
+        unsafe { self.memory.at(slot.offset).cast::<T>().write(value) }
     }
 
     /// Reads a slot.
@@ -315,8 +313,13 @@ impl WrittenBits {
         }
     }
 
-    /// The lowest bit of the mask that is not set here.
+    /// True if all bits of the mask are set here.
     #[inline]
+    pub(crate) fn has(&self, mask: &WrittenBits) -> bool {
+        mask.first & !self.first == 0 && (mask.rest.is_empty() || self.first_missing(mask).is_none())
+    }
+
+    /// The lowest bit of the mask that is not set here.
     pub(crate) fn first_missing(&self, mask: &WrittenBits) -> Option<u32> {
         let missing = mask.first & !self.first;
         if missing != 0 {
