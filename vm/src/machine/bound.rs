@@ -221,14 +221,14 @@ impl BoundExpr {
     /// as not written.
     #[inline]
     pub fn execute(&self, frame: &mut Frame) -> Result<(), RunError> {
-        let code = &self.codes[0];
+        #[cfg(feature = "jit")]
+        if let Some(entry) = self.compiled_alone() {
+            return self.run_scalars(frame, |frame| run_scalars_compiled(entry, frame));
+        }
         if self.has_tiers() {
-            #[cfg(feature = "jit")]
-            if let Some(entry) = self.compiled_alone() {
-                return self.run_scalars(frame, |frame| run_scalars_compiled(entry, frame));
-            }
             return self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes);
         }
+        let code = &self.codes[0];
         match code.is_scalar {
             true => self.run_scalars(frame, |frame| run_scalars(code, frame)),
             false if code.calls.is_empty() && code.guards.is_empty() => self.run_directly(frame),
@@ -343,6 +343,16 @@ impl BoundExpr {
 
     #[inline]
     fn check_frame(&self, frame: &Frame) -> Result<(), RunErrorKind> {
+        let is_of_layout = Arc::ptr_eq(frame.layout(), self.layout());
+        match is_of_layout && !frame.is_poisoned() && frame.written().has(&self.required) {
+            true => Ok(()),
+            false => self.look_closer(frame),
+        }
+    }
+
+    /// Says what is wrong with a frame, if anything is.
+    #[cold]
+    fn look_closer(&self, frame: &Frame) -> Result<(), RunErrorKind> {
         self.check_layout(frame)?;
         if frame.is_poisoned() {
             return Err(RunErrorKind::PoisonedFrame);

@@ -26,7 +26,7 @@ use crate::machine::tier::{CompiledTier, Entry, NativeRun};
 use crate::operator::cell::{Cell, NativeRegisters, Registers, State, Stop};
 use crate::operator::meter::Watch;
 use crate::value::Fault;
-use std::mem::offset_of;
+use std::mem::{ManuallyDrop, offset_of};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What compiled code returns at the end of a routine.
@@ -128,17 +128,19 @@ impl<'r> Run<'r, '_> {
 #[inline]
 pub(super) fn run_scalars_compiled(entry: Entry, frame: &Frame) -> Result<(), Box<Halt>> {
     let limits = &RunLimits::DEFAULT;
-    let mut registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, std::ptr::null());
+    let registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, std::ptr::null());
+    // A run that comes to its end leaves nothing to drop.
+    let mut registers = ManuallyDrop::new(registers);
     give_out_all(&mut registers);
     // SAFETY: the frame is that of the code; it calls no routine, and its cells are scalar ones.
-    match unsafe { entry((&raw mut registers).cast(), frame.base()) } {
+    match unsafe { entry((&raw mut *registers).cast(), frame.base()) } {
         DONE => Ok(()),
-        _ => Err(why_stopped(&mut registers)),
+        _ => Err(why_stopped(ManuallyDrop::into_inner(registers))),
     }
 }
 
 #[cold]
-fn why_stopped(registers: &mut Registers) -> Box<Halt> {
+fn why_stopped(mut registers: Registers) -> Box<Halt> {
     if let Some(payload) = registers.native.panic.take() {
         resume_unwind(payload);
     }

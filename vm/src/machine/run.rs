@@ -24,6 +24,7 @@ use crate::operator::meter::{Meter, Watch};
 use crate::program::Program;
 use crate::value::{Exhausted, Fault};
 use bumpalo::Bump;
+use std::mem::ManuallyDrop;
 
 /// Runs code of scalar cells only, without limits: it needs nothing of what [`Run`] keeps.
 ///
@@ -34,8 +35,14 @@ pub(super) fn run_scalars(code: &Code, frame: &Frame) -> Result<(), Box<Halt>> {
     let limits = &RunLimits::DEFAULT;
     // Nothing goes over rows.
     let meter = std::ptr::null();
-    let mut registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, meter);
-    run_chains(code, frame, &mut registers)
+    let registers = Registers::new(limits.fuel as i64, limits.threads, limits.strips, meter);
+    // A run that comes to its end leaves nothing to drop.
+    let mut registers = ManuallyDrop::new(registers);
+    let outcome = run_chains(code, frame, &mut registers);
+    if outcome.is_err() {
+        drop(ManuallyDrop::into_inner(registers));
+    }
+    outcome
 }
 
 /// Runs code that calls no routine, without limits, on fresh registers with a meter: it needs nothing of what [`Run`] keeps.
