@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The frame is kept from run to run. Arrays are lent to it for a run, so that regions read them where they lie: a run
-//! on warm memory with up to `FEW` inputs allocates nothing.
+//! on warm memory allocates nothing.
 
 use crate::backend::error::EvalError;
 use crate::backend::operators::registry;
@@ -14,9 +14,11 @@ use crate::compile::binder::compile_nodes;
 use crate::dag::array::Elements;
 use crate::dag::cells::{Room, Texts, array_of, view_of};
 use crate::dag::{Array, Element, Expression, NodeId, ValueType};
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::frame::{Frame, FrameError};
 use cembra_vm::layout::{NumberSlot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, CallError, Share, SharedBudget};
+use cembra_vm::machine::{BindError, BoundExpr, CallError, RunOptions, Share, SharedBudget};
 use cembra_vm::value::nd_view::NdCell;
 use cembra_vm::value::{Exhausted, Fault};
 use ndarray::ArrayViewD;
@@ -57,9 +59,6 @@ impl ProgramError {
     }
 }
 
-/// Inputs that are lent without allocating.
-const FEW: usize = 8;
-
 /// A bound program with its frame.
 #[derive(Debug)]
 pub(crate) struct Compiled {
@@ -69,6 +68,8 @@ pub(crate) struct Compiled {
     /// For each input.
     rooms: Vec<Room>,
     outputs: Vec<Output>,
+    /// What one run lends.
+    arena: Bump,
     texts: Texts,
     /// Number of texts in the program itself.
     own_texts: usize,
@@ -80,9 +81,10 @@ struct Input {
     of: ValueType,
     slot: TypedSlot,
     /// The slot of a single value.
-    number: Option<NumberSlot>,
-    /// True if it is a result too: what is lent cannot be read after the run.
-    is_output: bool,
+    single: Option<NumberSlot>,
+    /// The number of an input that is lent. One that is a result too is written: what is lent cannot be read after the
+    /// run.
+    lent: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -113,13 +115,15 @@ impl Compiled {
         let input = |(node, of): &(NodeId, ValueType)| {
             let slot = bound.input_slot(&node.to_string())?.clone();
             let is_output = outputs.iter().any(|output| output.slot == slot);
-            Ok(Input { node: *node, of: *of, number: bound.layout().number_slot(&slot), slot, is_output })
+            let lent = bound.input_number(&slot).filter(|_| !is_output);
+            Ok(Input { node: *node, of: *of, single: bound.layout().number_slot(&slot), slot, lent })
         };
         let inputs = inputs.iter().map(input).collect::<Result<Vec<Input>, BindError>>();
         let inputs = inputs.map_err(CompileError::from)?;
         let rooms = inputs.iter().map(|_| Room::default()).collect();
         let own_texts = texts.count();
-        Ok(Compiled { frame: bound.new_frame()?, bound, inputs, rooms, outputs, texts, own_texts })
+        let (frame, arena) = (bound.new_frame()?, Bump::new());
+        Ok(Compiled { bound, frame, inputs, rooms, outputs, arena, texts, own_texts })
     }
 
     /// The program.
@@ -145,29 +149,23 @@ impl Compiled {
         share: Option<&Share<'_>>,
         value: impl Fn(NodeId) -> Option<&'v Array>,
     ) -> Result<(), ProgramError> {
-        let Compiled { bound, frame, inputs, rooms, texts, own_texts, .. } = self;
+        let Compiled { bound, frame, inputs, rooms, arena, texts, own_texts, .. } = self;
         texts.truncate(*own_texts);
-        let (mut few, mut more) = ([None; FEW], vec![None; inputs.len().saturating_sub(FEW)]);
-        let views = few.iter_mut().chain(&mut more);
-        for ((input, room), lent) in inputs.iter().zip(rooms).zip(views) {
+        arena.reset();
+        let mut views = BumpVec::with_capacity_in(inputs.len(), arena);
+        for (input, room) in inputs.iter().zip(rooms) {
             let array = value(input.node).expect("the program was found to fit");
-            match input.number {
-                Some(number) => set_number(frame, number, array, texts),
-                None if input.is_output => frame.write_nd(&input.slot, &view_of(array, texts, room)?)?,
-                None => *lent = Some(view_of(array, texts, room)?),
+            match (input.single, input.lent) {
+                (Some(slot), _) => set_number(frame, slot, array, texts),
+                (None, Some(number)) => views.push((number, view_of(array, texts, room)?)),
+                (None, None) => frame.write_nd(&input.slot, &view_of(array, texts, room)?)?,
             }
         }
-        if share.is_none() && threads <= 1 && few.iter().chain(&more).all(Option::is_none) {
+        if share.is_none() && threads <= 1 && views.is_empty() {
             return Ok(bound.execute(frame).map_err(CallError::from)?);
         }
-        let mut call = bound.call(frame).within(share).threads(threads);
-        for (input, lent) in inputs.iter().zip(few.iter().chain(&more)) {
-            if let Some(view) = lent {
-                call = call.input(&input.slot, view)?;
-            }
-        }
-        call.run()?;
-        Ok(())
+        let options = RunOptions::new().within(share).threads(threads);
+        Ok(bound.run_on(frame, &views, &mut [], options)?)
     }
 
     /// The same within a budget, of whose bytes `alive` are used by other values.

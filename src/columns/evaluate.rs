@@ -16,7 +16,7 @@
 use crate::columns::error::{ColumnsError, Problem};
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::machine::{BoundExpr, RunError, RunErrorKind, SharedBudget};
+use cembra_vm::machine::{self, BoundExpr, RunError, RunErrorKind, SharedBudget};
 use cembra_vm::value::{ArrayClass, ArrayRows, Budget, Fault, ScalarType, ScalarValue, Value};
 use std::ops::Range;
 use std::sync::Arc;
@@ -216,8 +216,7 @@ impl Evaluator {
     /// Runs the program on what the batches before it have left.
     fn execute(&mut self) -> Result<(), RunError> {
         let share = self.budget.share();
-        let outcome = self.bound.execute_with(&mut self.frame, share.options());
-        outcome.map_err(|error| share.failure(error))
+        self.bound.execute_with(&mut self.frame, machine::RunOptions::new().within(Some(&share)))
     }
 
     fn run(&mut self, columns: &mut [ArrayRows]) -> Result<Result<(), RunError>, ColumnsError> {

@@ -34,7 +34,7 @@ use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 #[cfg(feature = "native")]
 use cembra_vm::machine::SweepOrder;
-use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, Share, SharedBudget};
+use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, SharedBudget};
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
 
@@ -239,12 +239,10 @@ impl StageProgram {
             }
         }
         let share = from.limits.budget.map(SharedBudget::share);
-        let options =
-            share.as_ref().map_or_else(RunOptions::new, Share::options).threads(from.limits.threads);
+        let options = RunOptions::new().within(share.as_ref()).threads(from.limits.threads);
         match bound.run_on(frame, &inputs, &mut all, options) {
             Ok(()) => Ok(()),
             Err(CallError::Run(error)) => {
-                let error = share.as_ref().map_or(error.clone(), |share| share.failure(error));
                 Err(FieldProblem::Run { category: error.category(), what: error.kind.to_string() })
             }
             Err(error) => Err(ours(error)),
@@ -276,8 +274,7 @@ impl StageProgram {
         }
         write_scalars(scalars, frame, stage, from)?;
         let share = from.limits.budget.map(SharedBudget::share);
-        let options =
-            share.as_ref().map_or_else(RunOptions::new, Share::options).threads(from.limits.threads);
+        let options = RunOptions::new().within(share.as_ref()).threads(from.limits.threads);
         kept.run(Runner::Machine(bound, frame, options), (stage, lent), from, part, into, arena)
     }
 

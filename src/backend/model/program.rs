@@ -13,7 +13,7 @@ use bumpalo::collections::Vec as BumpVec;
 use cembra_vm::builtins::nd::dot;
 use cembra_vm::frame::Frame;
 use cembra_vm::layout::{Slot, TypedSlot};
-use cembra_vm::machine::{BindError, BoundExpr, Room, RunError, Share, SharedBudget};
+use cembra_vm::machine::{BindError, BoundExpr, Room, RunError, RunOptions, Share, SharedBudget};
 use cembra_vm::value::qtype::FLOAT64;
 use cembra_vm::value::{NdType, NdView, QType, ScalarType};
 use std::sync::{Arc, OnceLock};
@@ -55,7 +55,7 @@ impl OfTheta {
 fn execute(bound: &BoundExpr, frame: &mut Frame, share: Option<&Share<'_>>) -> Result<(), RunError> {
     match share {
         None => bound.execute(frame),
-        Some(share) => bound.execute_with(frame, share.options()).map_err(|error| share.failure(error)),
+        share => bound.execute_with(frame, RunOptions::new().within(share)),
     }
 }
 

@@ -289,7 +289,11 @@ impl BoundExpr {
             None => &self.codes,
         };
         let watch = options.limits.watch();
-        self.run(frame, &options.limits, watch.as_ref(), options.observer, codes)
+        let outcome = self.run(frame, &options.limits, watch.as_ref(), options.observer, codes);
+        match options.share {
+            Some(share) => outcome.map_err(|error| share.failure(error)),
+            None => outcome,
+        }
     }
 
     fn run<'o>(

@@ -111,7 +111,6 @@ pub struct Call<'b, 'f> {
     count: usize,
     rest: Vec<(u32, Lent<'f>)>,
     options: RunOptions<'f>,
-    share: Option<&'f Share<'f>>,
 }
 
 /// What is lent to an input.
@@ -250,9 +249,8 @@ impl Drop for Guard<'_, '_, '_> {
 impl BoundExpr {
     /// Begins a call with borrowed inputs. Inputs that the frame holds already stay.
     pub fn call<'b, 'f>(&'b self, frame: &'f mut Frame) -> Call<'b, 'f> {
-        let options = RunOptions::new();
         let (first, rest) = ([None; INLINE], Vec::new());
-        Call { bound: self, frame, first, count: 0, rest, options, share: None }
+        Call { bound: self, frame, first, count: 0, rest, options: RunOptions::new() }
     }
 
     /// Runs on arrays that are lent to inputs by their [numbers](BoundExpr::input_number), and puts outputs into
@@ -341,11 +339,9 @@ impl<'f> Call<'_, 'f> {
         self
     }
 
-    /// The share of a budget that the run may use, if there is one; errors name the limits of the whole. Takes the place
-    /// of other options.
-    pub fn within(mut self, share: Option<&'f Share<'_>>) -> Self {
-        self.options = share.map_or_else(RunOptions::new, |share| share.options());
-        self.share = share;
+    /// The share of a budget that the run may use, if there is one; errors name the limits of the whole.
+    pub fn within(mut self, share: Option<&'f Share<'f>>) -> Self {
+        self.options = self.options.within(share);
         self
     }
 
@@ -369,14 +365,11 @@ impl<'f> Call<'_, 'f> {
     /// # Errors
     /// As [`run`](Call::run); or a room is not for elements of its slot, or, after the run, not for as many.
     pub fn run_into(self, rooms: &mut [Room<'_>]) -> Result<Outputs<'f>, CallError> {
-        let Call { bound, frame, first, rest, options, share, .. } = self;
+        let Call { bound, frame, first, rest, options, .. } = self;
         let lent = |each: &mut dyn FnMut(u32, Lent<'f>)| {
             first.iter().flatten().chain(&rest).for_each(|(bit, view)| each(*bit, *view));
         };
-        run_lent(bound, frame, &lent, rooms, options).map_err(|error| match (error, share) {
-            (CallError::Run(error), Some(share)) => CallError::Run(share.failure(error)),
-            (error, _) => error,
-        })?;
+        run_lent(bound, frame, &lent, rooms, options)?;
         Ok(Outputs { frame })
     }
 }

@@ -1,6 +1,7 @@
 //! What a host may ask of a run: a budget, limits of calls, threads, observation.
 
 use crate::machine::observer::Observer;
+use crate::machine::shared::Share;
 use crate::operator::cell::Strips;
 use crate::operator::meter::{MeterLimits, Watch};
 use crate::value::budget::{Budget, MOST_ARRAY_ROWS};
@@ -23,6 +24,8 @@ const UNLIMITED_FUEL: u64 = i64::MAX as u64;
 pub struct RunOptions<'o> {
     pub(super) limits: RunLimits<'o>,
     pub(super) observer: Option<&'o mut dyn Observer>,
+    /// The part of a shared budget that the limits are.
+    pub(super) share: Option<&'o Share<'o>>,
 }
 
 /// What a run may use.
@@ -109,6 +112,14 @@ impl<'o> RunOptions<'o> {
         let with = RunOptions { limits, ..self };
         let with = with.rows(budget.rows.unwrap_or(u64::MAX)).bytes_alive(budget.bytes_alive);
         with.array_rows(budget.array_rows)
+    }
+
+    /// A share of a budget, if there is one; errors then name the limits of the whole.
+    pub fn within(self, share: Option<&'o Share<'o>>) -> Self {
+        match share {
+            Some(of) => RunOptions { share, ..self.budget(of.left()) }.used(of.used()),
+            None => self,
+        }
     }
 
     /// Rows that operators may go over, all operators together. Deterministic, as fuel is; an operator is charged

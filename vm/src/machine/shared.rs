@@ -12,7 +12,7 @@
 //! 4. Errors name the limit of the whole, not what was left: pass them through [`Share::failure`].
 
 use crate::machine::error::{RunError, RunErrorKind};
-use crate::machine::options::{RunOptions, Used};
+use crate::machine::options::Used;
 use crate::operator::meter::{Meter, MeterLimits, Watch};
 use crate::value::budget::{Budget, CancelToken, Exhausted, MOST_ARRAY_ROWS};
 use crate::value::{Category, Fault};
@@ -98,9 +98,14 @@ impl Share<'_> {
         self
     }
 
-    /// Options of the run.
-    pub fn options(&self) -> RunOptions<'_> {
-        RunOptions::new().budget(&self.left).used(&self.used)
+    /// What is left for the run.
+    pub(super) fn left(&self) -> &Budget {
+        &self.left
+    }
+
+    /// Where the run notes what it uses.
+    pub(super) fn used(&self) -> &Cell<Used> {
+        &self.used
     }
 
     /// Work of the host that counts as a run of one instruction: it charges a meter.
@@ -124,7 +129,7 @@ impl Share<'_> {
     }
 
     /// An error of the run; it names the limits of the whole budget.
-    pub fn failure(&self, mut error: RunError) -> RunError {
+    pub(super) fn failure(&self, mut error: RunError) -> RunError {
         error.kind = match error.kind {
             RunErrorKind::Fault(fault) => RunErrorKind::Fault(self.fault(fault)),
             RunErrorKind::OutOfFuel { fuel } => {
