@@ -9,7 +9,7 @@ use crate::support::oracle;
 use cembra::cli::function_value::read_arguments;
 use cembra::function::check::check_function;
 use cembra::function::{FunctionModule, FunctionOptions};
-use cembra::vm::machine::options::Used;
+use cembra::vm::machine::Used;
 use cembra::vm::machine::{RunOptions, error::RunErrorKind};
 use cembra::vm::program::text;
 use serde_json::json;

@@ -4,7 +4,7 @@ use crate::function::{Outcome, compiled, outcome};
 use cembra::cli::function_value::read_arguments;
 use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::vm::machine::RunOptions;
-use cembra::vm::machine::options::Used;
+use cembra::vm::machine::Used;
 use serde_json::{Value as Json, json};
 use std::cell::Cell;
 

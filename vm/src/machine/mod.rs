@@ -67,10 +67,10 @@ pub use host_cells::{CellsPlace, HostCells};
 pub use invoke::invoke;
 pub use kept::{KeptOperand, KeptRun};
 pub use observer::{Observer, Profile, Trace};
-pub use options::{RunOptions, Used};
+pub use options::RunOptions;
 pub use positions::Positions;
 pub use room::{Room, RoomError};
-pub use shared::{Share, SharedBudget};
+pub use shared::{Share, SharedBudget, Used};
 pub use sweep_order::SweepOrder;
 #[cfg(feature = "jit")]
 pub use tier::CompiledTier;

@@ -1,7 +1,7 @@
 //! What a host may ask of a run: a budget, limits of calls, threads, observation.
 
 use crate::machine::observer::Observer;
-use crate::machine::shared::Share;
+use crate::machine::shared::{Share, Used};
 use crate::operator::cell::Strips;
 use crate::operator::meter::{MeterLimits, Watch};
 use crate::value::budget::{Budget, MOST_ARRAY_ROWS};
@@ -52,15 +52,6 @@ pub(super) struct RunLimits<'o> {
     pub(super) strips: Strips,
     /// Where it is noted what a run has used up.
     pub(super) used: Option<&'o Cell<Used>>,
-}
-
-/// What a run has used up, whether it succeeded or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
-    /// Instructions.
-    pub instructions: u64,
-    /// Rows that operators went over.
-    pub rows: u64,
 }
 
 impl RunLimits<'static> {

@@ -15,8 +15,9 @@ use crate::machine::calls::{Calls, Next, use_code};
 use crate::machine::caught::Caught;
 use crate::machine::error::RunErrorKind;
 use crate::machine::observer::{Observer, Step};
-use crate::machine::options::{RunLimits, RunWatch, Used};
+use crate::machine::options::{RunLimits, RunWatch};
 use crate::machine::routine_code::Code;
+use crate::machine::shared::Used;
 #[cfg(feature = "jit")]
 use crate::machine::tier::Entry;
 use crate::operator::cell::{Cell, Registers, State, Stop};

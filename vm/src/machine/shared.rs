@@ -12,7 +12,6 @@
 //! 4. Errors name the limit of the whole, not what was left: pass them through [`Share::failure`].
 
 use crate::machine::error::{RunError, RunErrorKind};
-use crate::machine::options::Used;
 use crate::operator::meter::{Meter, MeterLimits, Watch};
 use crate::value::budget::{Budget, CancelToken, Exhausted, MOST_ARRAY_ROWS};
 use crate::value::{Category, Fault};
@@ -78,6 +77,15 @@ impl Watch for SharedBudget {
             _ => Ok(()),
         }
     }
+}
+
+/// What a run has used up, whether it succeeded or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Instructions.
+    pub instructions: u64,
+    /// Rows that operators went over.
+    pub rows: u64,
 }
 
 /// What one run may use of a [`SharedBudget`]; when it goes, what the run has used counts.

@@ -1,7 +1,7 @@
 //! Both tiers, side by side.
 
 use cembra_vm::jit;
-use cembra_vm::machine::options::Used;
+use cembra_vm::machine::Used;
 use cembra_vm::machine::{BoundExpr, RunOptions};
 use cembra_vm::program::{Program, Routine};
 use cembra_vm::value::Value;
