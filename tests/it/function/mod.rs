@@ -30,6 +30,7 @@ mod stages;
 mod width;
 
 use cembra::cli::function_value::read_arguments;
+use cembra::function::compile::FunctionStages;
 use cembra::function::run::{python_class, python_message};
 use cembra::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionType, compile_function,
@@ -38,6 +39,8 @@ use cembra::python::SourceLines;
 use cembra::vm::machine::RunError;
 use cembra::vm::value::Value;
 use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// What a call led to, values in the form of recorded calls.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,16 +103,44 @@ pub fn outcome(source: &str, entry: &str, args: &Json, options: &FunctionOptions
         Ok(values) => values,
         Err(what) => return refused_argument(&what),
     };
-    match compiled(source, entry, &values, options) {
-        Ok(function) => {
-            let stages = stages::stages_of(source, entry, &values, options);
-            stages::check(&stages, source);
-            let outcome = laws::check(&function, source, &values);
-            interpret::check(&stages, options, &values, &outcome, source);
+    match prepared(source, entry, &values, options) {
+        Ok(prepared) => {
+            let (function, stages) = &*prepared;
+            let outcome = laws::check(function, source, &values);
+            interpret::check(stages, options, &values, &outcome, source);
             outcome
         }
         Err(refusal) => refusal,
     }
+}
+
+/// A compiled function and its stages, which follow their laws.
+type Prepared = Rc<(CompiledFunction, FunctionStages)>;
+
+thread_local! {
+    /// The last one, with what it was made of: calls of one function follow each other.
+    static LAST: RefCell<Option<(String, Prepared)>> = const { RefCell::new(None) };
+}
+
+fn prepared(
+    source: &str,
+    entry: &str,
+    args: &[Value],
+    options: &FunctionOptions,
+) -> Result<Prepared, Outcome> {
+    let types: Vec<_> = args.iter().map(Value::qtype).collect();
+    let key = format!("{entry} {types:?} {options:?}\n{source}");
+    let last =
+        LAST.with_borrow(|last| last.as_ref().filter(|(of, _)| *of == key).map(|(_, made)| made.clone()));
+    if let Some(last) = last {
+        return Ok(last);
+    }
+    let function = compiled(source, entry, args, options)?;
+    let stages = stages::stages_of(source, entry, args, options);
+    stages::check(&stages, source);
+    let made = Rc::new((function, stages));
+    LAST.set(Some((key, made.clone())));
+    Ok(made)
 }
 
 fn refused_argument(what: &str) -> Outcome {
