@@ -1,7 +1,7 @@
 //! Shared budget: several runs, one after the other or on several threads, that use up one budget together.
 //!
 //! ```text
-//! SharedBudget ── share() ──> Share: instructions, rows and time that are left ── options() ──> a run
+//! SharedBudget ── share() ──> Share: instructions, rows and time that are left ── within() ───> a run
 //!      ^                        │                                              └── metered() ──> work outside of programs
 //!      └──── what was used ─────┘ when the share goes
 //! ```
@@ -9,7 +9,7 @@
 //! 1. The clock starts when the shared budget is made.
 //! 2. Instructions and rows of all runs count together; bytes alive and rows of one array are limits of each run.
 //! 3. Shares that exist at the same time may each use what was left when they were taken.
-//! 4. Errors name the limit of the whole, not what was left: pass them through [`Share::failure`].
+//! 4. Errors name the limit of the whole, not what was left: runs [within](crate::machine::RunOptions::within) a share see to it.
 
 use crate::machine::error::{RunError, RunErrorKind};
 use crate::operator::meter::{Meter, MeterLimits, Watch};
