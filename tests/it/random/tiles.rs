@@ -48,6 +48,8 @@ const REDUCTIONS: &[&str] = &[
     "((1.5 * x - 0.5) * x + 2.0) * x + math.sum(y)",
     "(((x * y + 1.0) * y - 0.25) * y + 3.0) * y",
     "((x * y + c) * y - d) * y + math.sum((c * x + d) * x - c)",
+    "(x - math.mean(x)) / math.std(x) + math.var(y, unbiased=false)",
+    "core.make_tuple(math.median(x), math.prod(y), math.argmax(x), math.argmin(n), math.cum_sum(n), math.cum_max(y))",
     "core.make_tuple(y / (x * 3.0 + y), (x * y + 2.0) / x, 1.0 / (0.25 * x + 1.0))",
 ];
 
@@ -105,7 +107,7 @@ impl Lent {
     }
 }
 
-/// Runs on rows that are lent for the call, twice on one frame.
+/// Runs on rows that are lent for the call, twice on one frame, the second time observed.
 fn run_lent(bound: &BoundExpr, values: &HashMap<String, Value>, rng: &mut Rng) -> Result<Value, CallError> {
     let lent: HashMap<&str, Lent> = values
         .iter()
@@ -115,10 +117,14 @@ fn run_lent(bound: &BoundExpr, values: &HashMap<String, Value>, rng: &mut Rng) -
         })
         .collect();
     let mut frame = bound.new_frame().expect("memory");
-    let mut result = None;
-    for _ in 0..2 {
+    let mut results = Vec::new();
+    for is_observed in [false, true] {
+        let mut profile = Profile::default();
         let views: HashMap<&str, NdView<'_>> = lent.iter().map(|(name, lent)| (*name, lent.view())).collect();
         let mut call = bound.call(&mut frame);
+        if is_observed {
+            call = call.options(RunOptions::new().observer(&mut profile));
+        }
         for (name, value) in values {
             let Ok(slot) = bound.input_slot(name) else { continue };
             call = match views.get(name.as_str()) {
@@ -126,7 +132,7 @@ fn run_lent(bound: &BoundExpr, values: &HashMap<String, Value>, rng: &mut Rng) -
                 None => call.value(slot, value)?,
             };
         }
-        result = Some(call.run()?.read(bound.output_slot())?);
+        results.push(call.run()?.read(bound.output_slot())?);
         // Nothing that was lent stays behind.
         let is_lent = |name: &str| values.contains_key(name) && lent.contains_key(name);
         let inputs = bound.program().main().inputs.iter();
@@ -134,7 +140,8 @@ fn run_lent(bound: &BoundExpr, values: &HashMap<String, Value>, rng: &mut Rng) -
             assert!(matches!(bound.execute(&mut frame), Err(e) if e.to_string().contains("missing input")));
         }
     }
-    Ok(result.expect("two runs"))
+    assert!(same(&results[0], &results[1]), "one {}\nobserved {}", results[0], results[1]);
+    Ok(results.swap_remove(0))
 }
 
 /// Rows drawn from a few values, all present, all missing, or at random.

@@ -167,11 +167,11 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
     let is_array = array.is_some();
     // An edge may have another number of children than the array has rows.
     let family = if edge { family.clone().raises() } else { family.clone() };
-    family.make_general(args, array.unwrap_or(result), move |call| {
-        let (rows, meter) = (call.array(0), call.meter());
+    let overload = family.make_general(args, array.unwrap_or(result), move |call| {
+        let (rows, meter) = (call.rows(0), call.meter());
         let option = option.is_some_and(|index| call.plain::<bool>(index));
         if edge {
-            check_children(rows, call.edge(1))?;
+            check_children(rows.len(), call.edge(1))?;
         }
         let mut gathered = Gathered::<T>::new(meter, call.arena())?;
         let stop = || meter.stop();
@@ -196,7 +196,8 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
             push(&mut out, f(gathered.present(rows, group.iter().copied(), meter)?, option, &stop))?;
         }
         meter.poll()
-    })
+    });
+    overload.reading_lent()
 }
 
 /// Appends a plain value to rows of its type.

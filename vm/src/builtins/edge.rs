@@ -4,6 +4,7 @@ use crate::builtins::distinct::Distinct;
 use crate::builtins::present::{Cell, Gathered, GroupsOf, check_children};
 use crate::builtins::strings::units::check_length;
 use crate::operator::meter::{Meter, STRIDE};
+use crate::operator::read_rows::ReadRows;
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::broadcast::check_count;
@@ -368,7 +369,7 @@ fn each_group(
     Some(family.make_general(args, result, move |call| {
         let rows = call.array(0);
         if edge {
-            check_children(rows, call.edge(1))?;
+            check_children(rows.len(), call.edge(1))?;
         }
         let meter = call.meter();
         if to_scalar || !edge {
@@ -470,7 +471,7 @@ fn share_of<T: Cell + Key>(
 ) -> Result<Option<T>, Fault> {
     let (meter, share) = (call.meter(), call.plain::<f64>(call.len() - 1));
     let mut gathered = Gathered::<T>::new(meter, call.arena())?;
-    let present = gathered.present(rows, group.iter().copied(), meter)?;
+    let present = gathered.present(ReadRows::kept(rows), group.iter().copied(), meter)?;
     let value = order::inverse_cdf(present.values(), share, &|| meter.stop());
     meter.poll()?;
     Ok(value)

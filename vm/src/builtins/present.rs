@@ -1,9 +1,10 @@
 //! The present rows of an array or of the groups of an edge, gathered for reductions and scans.
 
 use crate::operator::meter::{Meter, STRIDE, Scratch};
+use crate::operator::read_rows::ReadRows;
 use crate::value::budget::Account;
 use crate::value::edge::Groups;
-use crate::value::{ArrayRows, Edge, Fault};
+use crate::value::{Edge, Fault};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use std::ops::Deref;
@@ -14,18 +15,18 @@ pub(super) struct Unit;
 
 /// What the rows of an array are read as.
 pub(super) trait Cell: Copy {
-    fn read(rows: &ArrayRows, row: usize) -> Self;
+    fn read(rows: &ReadRows<'_>, row: usize) -> Self;
 
     /// All cells, if they stand one after the other as they are read.
-    fn all(rows: &ArrayRows) -> Option<&[Self]>;
+    fn all<'a>(rows: &ReadRows<'a>) -> Option<&'a [Self]>;
 }
 
 impl Cell for Unit {
-    fn read(_: &ArrayRows, _: usize) -> Unit {
+    fn read(_: &ReadRows<'_>, _: usize) -> Unit {
         Unit
     }
 
-    fn all(_: &ArrayRows) -> Option<&[Unit]> {
+    fn all<'a>(_: &ReadRows<'a>) -> Option<&'a [Unit]> {
         None
     }
 }
@@ -33,12 +34,12 @@ impl Cell for Unit {
 macro_rules! cells {
     ($($rust:ty),*) => {$(
         impl Cell for $rust {
-            fn read(rows: &ArrayRows, row: usize) -> $rust {
-                bytemuck::pod_read_unaligned(&rows.bytes()[row * size_of::<$rust>()..][..size_of::<$rust>()])
+            fn read(rows: &ReadRows<'_>, row: usize) -> $rust {
+                rows.read(row)
             }
 
-            fn all(rows: &ArrayRows) -> Option<&[$rust]> {
-                Some(bytemuck::cast_slice(&rows.bytes()[..rows.len() * size_of::<$rust>()]))
+            fn all<'a>(rows: &ReadRows<'a>) -> Option<&'a [$rust]> {
+                rows.all()
             }
         }
     )*};
@@ -110,7 +111,7 @@ impl<'m, T: Cell> Gathered<'m, T> {
     /// The present ones of these rows.
     pub(super) fn present(
         &mut self,
-        rows: &ArrayRows,
+        rows: ReadRows<'_>,
         group: impl ExactSizeIterator<Item = usize>,
         meter: &Meter<'_>,
     ) -> Result<Present<'_, T>, Fault> {
@@ -124,24 +125,24 @@ impl<'m, T: Cell> Gathered<'m, T> {
                 places.push(place);
                 Ok(())
             };
-            gather(rows, group, meter, |value| values.push(value), take_place)?;
+            gather(&rows, group, meter, |value| values.push(value), take_place)?;
             return Ok(Present::new(values, places, size));
         }
         let (values, places) = &mut self.many;
         values.clear();
         places.clear();
         values.reserve_exact(size)?;
-        gather(rows, group, meter, |value| values.push(value), |place| places.append(place))?;
+        gather(&rows, group, meter, |value| values.push(value), |place| places.append(place))?;
         Ok(Present::new(values, places, size))
     }
 
     /// The present rows of an array, which are not copied if all are.
     pub(super) fn of_all<'a>(
         &'a mut self,
-        rows: &'a ArrayRows,
+        rows: ReadRows<'a>,
         meter: &Meter<'_>,
     ) -> Result<Present<'a, T>, Fault> {
-        match T::all(rows).filter(|_| rows.presence().is_none()) {
+        match T::all(&rows).filter(|_| rows.are_all_present()) {
             Some(values) => Ok(Present { values, places: None, size: rows.len() }),
             None => self.present(rows, 0..rows.len(), meter),
         }
@@ -150,7 +151,7 @@ impl<'m, T: Cell> Gathered<'m, T> {
 
 /// Takes the values of the present rows; from the first missing row on, their places as well, those before it first.
 fn gather<T: Cell>(
-    rows: &ArrayRows,
+    rows: &ReadRows<'_>,
     group: impl Iterator<Item = usize>,
     meter: &Meter<'_>,
     mut take: impl FnMut(T),
@@ -204,9 +205,9 @@ impl Drop for GroupsOf<'_> {
 }
 
 /// An edge is for arrays of as many rows as it has children.
-pub(super) fn check_children(rows: &ArrayRows, edge: &Edge) -> Result<(), Fault> {
-    match rows.len() == edge.child_size() {
+pub(super) fn check_children(rows: usize, edge: &Edge) -> Result<(), Fault> {
+    match rows == edge.child_size() {
         true => Ok(()),
-        false => Err(Fault::Sizes { sizes: vec![rows.len() as u64, edge.child_size() as u64] }),
+        false => Err(Fault::Sizes { sizes: vec![rows as u64, edge.child_size() as u64] }),
     }
 }

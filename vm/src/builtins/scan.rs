@@ -160,7 +160,7 @@ fn family(
         let scan = kernel(t.element)?;
         // An edge may have another number of children than the array has rows.
         let family = if has_edge { family.clone().raises() } else { family.clone() };
-        Some(family.make_general(args, QType::Array(t.of(result(t.element))), move |call| {
+        let overload = family.make_general(args, QType::Array(t.of(result(t.element))), move |call| {
             let last = call.len() - 1;
             let option = match call.qtype(last) {
                 qtype if *qtype == BOOLEAN => f64::from(u8::from(call.plain::<bool>(last))),
@@ -168,7 +168,8 @@ fn family(
                 _ => 0.0,
             };
             scan(call, has_edge, option)
-        }))
+        });
+        Some(overload.reading_lent())
     })
 }
 
@@ -178,16 +179,16 @@ fn run<T: Cell, R: Pod>(
     option: f64,
     scan: Scan<T, R>,
 ) -> Result<(), Fault> {
-    let (rows, meter) = (call.array(0), call.meter());
+    let (rows, meter) = (call.rows(0), call.meter());
     let edge = has_edge.then(|| call.edge(1));
-    edge.map_or(Ok(()), |edge| check_children(rows, edge))?;
+    edge.map_or(Ok(()), |edge| check_children(rows.len(), edge))?;
     let element = call.result_type().element().expect("the result is an array");
     let arena = call.arena();
     let mut out = call.rows_out(element, rows.len())?;
     let (cells, presence) = out.parts()?;
     let cells: &mut [R] = bytemuck::cast_slice_mut(cells);
     let mut gathered = Gathered::<T>::new(meter, arena)?;
-    if edge.is_none() && rows.presence().is_none() {
+    if edge.is_none() && rows.are_all_present() {
         let all = gathered.of_all(rows, meter)?;
         scan(Group { rows: &all, option, out: &mut cells[..all.len()], meter })?;
         out.normalize();

@@ -122,6 +122,16 @@ impl ArrayHandle {
         }
     }
 
+    /// Number of rows, of those that are lent if some are.
+    pub fn len(&self) -> usize {
+        self.lent().map_or_else(|| self.own().len(), |lent| lent.len)
+    }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The rows that are lent.
     pub fn lent(&self) -> Option<&RawRows> {
         self.loan()?.as_ref()

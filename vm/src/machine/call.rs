@@ -10,8 +10,8 @@
 //! 1. A view lives as long as the frame is borrowed for the call.
 //! 2. Whatever happens, panics included, no lent rows are left in the frame, and their inputs count as not
 //!    written.
-//! 3. An input that only tile regions read is read in place; any other is copied into the frame's own rows,
-//!    whose memory is kept.
+//! 3. An input that only tile regions and code that knows of lent rows read is read in place; any other is copied into the
+//!    frame's own rows, whose memory is kept. So is every one if the run is observed.
 
 use crate::frame::{Frame, FrameError};
 use crate::layout::TypedSlot;
@@ -386,6 +386,8 @@ fn run_lent<'f>(
         bound.check_layout(frame).map_err(RunError::before_start)?;
         rooms.iter().try_for_each(|room| room.check(frame.layout()))?;
     }
+    // Code that is observed has no regions.
+    let is_observed = options.observer.is_some();
     let guard = Guard { frame, lent, rooms };
     // SAFETY: the rooms were checked, and the guard takes them back.
     guard.rooms.iter_mut().for_each(|room| unsafe { room.lend(guard.frame) });
@@ -396,7 +398,7 @@ fn run_lent<'f>(
         // and the guard takes back what is lent.
         let outcome = unsafe {
             let at = guard.frame.base().add(slot.offset() as usize);
-            view.enter(slot, at, bound.reads_whole(slot), &grown)
+            view.enter(slot, at, is_observed || bound.reads_whole(slot), &grown)
         };
         match outcome {
             Ok(()) => guard.frame.written_mut().set(bit),

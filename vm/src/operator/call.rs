@@ -17,6 +17,7 @@ use crate::layout::slot::TypedSlot;
 use crate::operator::block::Column;
 use crate::operator::copy::move_value;
 use crate::operator::meter::Meter;
+use crate::operator::read_rows::ReadRows;
 use crate::value::nd_type::ND_ELEMENTS;
 use crate::value::{ArrayRows, Edge, Fault, NdView, QType, ScalarType, Value};
 use bumpalo::Bump;
@@ -200,6 +201,23 @@ impl<'f> KernelCall<'f> {
         let rows = unsafe { (*self.at(slot).cast::<ArrayHandle>()).own() };
         check_rows(rows, slot.qtype().element().expect("an array has rows"));
         rows
+    }
+
+    /// Rows of an array argument where they are, lent ones too.
+    pub(crate) fn rows(&self, index: usize) -> ReadRows<'f> {
+        let slot = &self.args[index];
+        assert!(slot.qtype().array().is_some(), "argument {index} is {slot}, not an array");
+        // SAFETY: an array slot holds an array handle.
+        let handle = unsafe { &*self.at(slot).cast::<ArrayHandle>() };
+        match handle.lent() {
+            None => ReadRows::kept(self.array(index)),
+            Some(lent) => {
+                let element = slot.qtype().element().expect("an array has rows");
+                assert_eq!(lent.element.storage(), element.storage(), "rows of the slot's type");
+                // SAFETY: a host has lent them for the run that this call is a part of.
+                unsafe { ReadRows::lent(lent) }
+            }
+        }
     }
 
     /// Moves an argument to another frame.

@@ -36,6 +36,7 @@ pub(crate) mod nd_pairs;
 pub mod nd_walk;
 pub mod pointwise;
 pub mod primitive;
+pub(crate) mod read_rows;
 pub mod recipe;
 pub(crate) mod reduction;
 mod results;

@@ -87,7 +87,7 @@ impl KernelCall<'_> {
         // SAFETY: slots of these types hold these handles.
         unsafe {
             match slot.qtype() {
-                QType::Array(_) => (*self.at(slot).cast::<ArrayHandle>()).own().len(),
+                QType::Array(_) => (*self.at(slot).cast::<ArrayHandle>()).len(),
                 QType::NdArray(_) => (*self.at(slot).cast::<NdHandle>()).computed().1.len(),
                 QType::Edge(_) | QType::EdgeToScalar(_) => {
                     (*self.at(slot).cast::<EdgeHandle>()).0.child_size()

@@ -98,6 +98,8 @@ pub struct Overload {
     effects: Effects,
     /// What evaluation of one row may do, of an operator that is applied to rows.
     of_row: Option<OfRow>,
+    /// True if the code finds its first argument where a host lends it.
+    reads_lent: bool,
 }
 
 /// What an operator does to one of the rows that it is applied to.
@@ -176,7 +178,12 @@ impl Overload {
         kernel: Kernel,
         effects: Effects,
     ) -> Overload {
-        Overload { name, args, result, kernel, effects, of_row: None }
+        Overload { name, args, result, kernel, effects, of_row: None, reads_lent: false }
+    }
+
+    /// The same of code that reads its first argument by [`KernelCall::rows`](crate::operator::KernelCall::rows).
+    pub(crate) fn reading_lent(self) -> Overload {
+        Overload { reads_lent: true, ..self }
     }
 
     /// The operator's name as dumps print it.
@@ -239,10 +246,10 @@ impl Overload {
         self.effects == Effects::Updates
     }
 
-    /// True if the operator finds its first operand where a host lends it: it is about one element, or the size of
-    /// an axis. The other operands are plain.
+    /// True if the operator finds its first operand where a host lends it: it is about one element or the size of
+    /// an axis, or its code knows of lent rows.
     pub fn reads_lent(&self) -> bool {
-        matches!(self.kernel, Kernel::Element(_))
+        self.reads_lent || matches!(self.kernel, Kernel::Element(_))
     }
 
     /// True if the result has fewer elements than operands have: it is there when all of them have been seen.

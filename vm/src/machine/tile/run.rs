@@ -290,7 +290,7 @@ impl Region {
             let InputPlace::Array { offset, .. } = input.place else { return None };
             // SAFETY: the caller's promise.
             let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
-            Some(handle.lent().map_or_else(|| handle.own().len(), |lent| lent.len))
+            Some(handle.len())
         };
         let mut sizes: Vec<Option<usize>> = self.inputs.iter().map(size_of).collect();
         for member in &self.members {
