@@ -177,11 +177,40 @@ impl<'p> Reading<'p> {
 
     fn node(&mut self, head: &str, parts: &[Json], json: &Json) -> Result<FieldNode, FieldProblem> {
         let wrong = || syntax(format!("{} is no expression", short(json)));
-        let text = |json: &Json| json.as_str().map(str::to_owned).ok_or_else(wrong);
         Ok(match (head, &parts[1.min(parts.len())..]) {
             ("lit", _) => FieldNode::Literal(literal_value(parts)?),
-            ("shift", [value, offsets]) => {
+            ("where", [c, a, b]) => {
+                FieldNode::Where(self.expression(c)?, self.expression(a)?, self.expression(b)?)
+            }
+            ("concat_where", [condition, a, b]) => {
+                let condition = self.condition(condition)?;
+                FieldNode::ConcatWhere(condition, self.expression(a)?, self.expression(b)?)
+            }
+            (_, [a, b]) if FieldBinary::from_name(head).is_some() => {
+                let op = FieldBinary::from_name(head).ok_or_else(wrong)?;
+                FieldNode::Binary(op, self.expression(a)?, self.expression(b)?)
+            }
+            (_, [value, rest @ ..]) if is_of_value(head, rest.len()) => {
                 let value = self.expression(value)?;
+                self.of_value(head, value, rest, json)?
+            }
+            _ => return Err(wrong()),
+        })
+    }
+
+    /// A node of a value and what is no value. It stands apart, since every level of an expression needs what [`node`](Self::node)
+    /// has on the stack.
+    fn of_value(
+        &self,
+        head: &str,
+        value: FieldNodeId,
+        rest: &[Json],
+        json: &Json,
+    ) -> Result<FieldNode, FieldProblem> {
+        let wrong = || syntax(format!("{} is no expression", short(json)));
+        let text = |json: &Json| json.as_str().map(str::to_owned).ok_or_else(wrong);
+        Ok(match (head, rest) {
+            ("shift", [offsets]) => {
                 let mut shifts = Vec::new();
                 for (dim, by) in offsets.as_object().ok_or_else(wrong)? {
                     let by = integer(by).filter(|by| i32::try_from(*by).is_ok()).ok_or_else(wrong)?;
@@ -189,44 +218,24 @@ impl<'p> Reading<'p> {
                 }
                 FieldNode::Shift(value, shifts)
             }
-            ("where", [c, a, b]) => {
-                FieldNode::Where(self.expression(c)?, self.expression(a)?, self.expression(b)?)
-            }
-            ("cast", [value, of]) => FieldNode::Cast(self.expression(value)?, dtype(of)?),
-            ("broadcast", [value, dims]) => {
-                let value = self.expression(value)?;
+            ("cast", [of]) => FieldNode::Cast(value, dtype(of)?),
+            ("broadcast", [dims]) => {
                 let mut all = Vec::new();
                 for dim in list(dims, "the dimensions of broadcast")? {
                     all.push(dimension(self.program, &text(dim)?)?);
                 }
                 FieldNode::Broadcast(value, all)
             }
-            ("gather", [value, table, column]) => {
-                let value = self.expression(value)?;
+            ("gather", [table, column]) => {
                 let column = column.as_u64().and_then(|column| usize::try_from(column).ok());
                 FieldNode::Gather(value, self.table(&text(table)?)?, column.ok_or_else(wrong)?)
             }
-            ("shift_all", [value, table]) => {
-                let value = self.expression(value)?;
-                FieldNode::ShiftAll(value, self.table(&text(table)?)?)
-            }
-            ("concat_where", [condition, a, b]) => {
-                let condition = self.condition(condition)?;
-                FieldNode::ConcatWhere(condition, self.expression(a)?, self.expression(b)?)
-            }
-            (_, [value, local]) if FieldReduction::from_name(head).is_some() => {
+            ("shift_all", [table]) => FieldNode::ShiftAll(value, self.table(&text(table)?)?),
+            (_, [local]) => {
                 let reduction = FieldReduction::from_name(head).ok_or_else(wrong)?;
-                let value = self.expression(value)?;
                 FieldNode::Reduce(reduction, value, dimension(self.program, &text(local)?)?)
             }
-            (_, [a]) if FieldUnary::from_name(head).is_some() => {
-                FieldNode::Unary(FieldUnary::from_name(head).ok_or_else(wrong)?, self.expression(a)?)
-            }
-            (_, [a, b]) if FieldBinary::from_name(head).is_some() => {
-                let op = FieldBinary::from_name(head).ok_or_else(wrong)?;
-                FieldNode::Binary(op, self.expression(a)?, self.expression(b)?)
-            }
-            _ => return Err(wrong()),
+            _ => FieldNode::Unary(FieldUnary::from_name(head).ok_or_else(wrong)?, value),
         })
     }
 
@@ -281,5 +290,15 @@ impl<'p> Reading<'p> {
         terms.push(IndexTerm::Compare(comparison, bound(self.program, right)?));
         self.depth -= 1;
         Ok(())
+    }
+}
+
+/// True if an expression of this name is made of one value and so many other parts.
+fn is_of_value(head: &str, others: usize) -> bool {
+    match (head, others) {
+        ("shift" | "cast" | "broadcast" | "shift_all", 1) | ("gather", 2) => true,
+        (_, 1) => FieldReduction::from_name(head).is_some(),
+        (_, 0) => FieldUnary::from_name(head).is_some(),
+        _ => false,
     }
 }
