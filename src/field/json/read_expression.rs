@@ -10,6 +10,7 @@ use crate::field::program::FieldProgram;
 use cembra_vm::program::instruction::Span;
 use hashbrown::HashMap;
 use serde_json::Value as Json;
+use std::ops::Range;
 
 /// Levels of lists that an expression may have.
 const DEEPEST: usize = 250;
@@ -157,7 +158,14 @@ impl<'p> Reading<'p> {
                 }
                 self.reference(name)?
             }
-            _ => self.node(head, parts, json)?,
+            (_, rest) => {
+                let mut values = [FieldNodeId(0); 3];
+                let places = places_of_values(head, rest.len());
+                for (value, part) in values.iter_mut().zip(&rest[places]) {
+                    *value = self.expression(part)?;
+                }
+                self.node(head, values, parts, json)?
+            }
         };
         self.depth -= 1;
         self.program.nodes.add(node, Span::default())
@@ -175,31 +183,30 @@ impl<'p> Reading<'p> {
         }
     }
 
-    fn node(&mut self, head: &str, parts: &[Json], json: &Json) -> Result<FieldNode, FieldProblem> {
-        let wrong = || syntax(format!("{} is no expression", short(json)));
-        Ok(match (head, &parts[1.min(parts.len())..]) {
-            ("lit", _) => FieldNode::Literal(literal_value(parts)?),
-            ("where", [c, a, b]) => {
-                FieldNode::Where(self.expression(c)?, self.expression(a)?, self.expression(b)?)
+    /// A node of values that have been read: what this needs on the stack is not needed on every level of an expression.
+    fn node(
+        &mut self,
+        head: &str,
+        [first, second, third]: [FieldNodeId; 3],
+        parts: &[Json],
+        json: &Json,
+    ) -> Result<FieldNode, FieldProblem> {
+        let rest = &parts[1.min(parts.len())..];
+        match (head, rest, places_of_values(head, rest.len()).len()) {
+            ("lit", ..) => Ok(FieldNode::Literal(literal_value(parts)?)),
+            ("where", _, 3) => Ok(FieldNode::Where(first, second, third)),
+            ("concat_where", [condition, ..], 2) => {
+                Ok(FieldNode::ConcatWhere(self.condition(condition)?, first, second))
             }
-            ("concat_where", [condition, a, b]) => {
-                let condition = self.condition(condition)?;
-                FieldNode::ConcatWhere(condition, self.expression(a)?, self.expression(b)?)
+            (_, _, 2) if let Some(op) = FieldBinary::from_name(head) => {
+                Ok(FieldNode::Binary(op, first, second))
             }
-            (_, [a, b]) if FieldBinary::from_name(head).is_some() => {
-                let op = FieldBinary::from_name(head).ok_or_else(wrong)?;
-                FieldNode::Binary(op, self.expression(a)?, self.expression(b)?)
-            }
-            (_, [value, rest @ ..]) if is_of_value(head, rest.len()) => {
-                let value = self.expression(value)?;
-                self.of_value(head, value, rest, json)?
-            }
-            _ => return Err(wrong()),
-        })
+            (_, [_, others @ ..], 1) => self.of_value(head, first, others, json),
+            _ => Err(syntax(format!("{} is no expression", short(json)))),
+        }
     }
 
-    /// A node of a value and what is no value. It stands apart, since every level of an expression needs what [`node`](Self::node)
-    /// has on the stack.
+    /// A node of one value and what is no value.
     fn of_value(
         &self,
         head: &str,
@@ -293,12 +300,15 @@ impl<'p> Reading<'p> {
     }
 }
 
-/// True if an expression of this name is made of one value and so many other parts.
-fn is_of_value(head: &str, others: usize) -> bool {
-    match (head, others) {
-        ("shift" | "cast" | "broadcast" | "shift_all", 1) | ("gather", 2) => true,
-        (_, 1) => FieldReduction::from_name(head).is_some(),
-        (_, 0) => FieldUnary::from_name(head).is_some(),
-        _ => false,
+/// Which parts behind the head of an expression are values; none of what is no expression.
+fn places_of_values(head: &str, parts: usize) -> Range<usize> {
+    match (head, parts) {
+        ("where", 3) => 0..3,
+        ("concat_where", 3) => 1..3,
+        ("shift" | "cast" | "broadcast" | "shift_all", 2) | ("gather", 3) => 0..1,
+        (_, 2) if FieldBinary::from_name(head).is_some() => 0..2,
+        (_, 2) if FieldReduction::from_name(head).is_some() => 0..1,
+        (_, 1) if FieldUnary::from_name(head).is_some() => 0..1,
+        _ => 0..0,
     }
 }
