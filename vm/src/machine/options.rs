@@ -105,7 +105,7 @@ impl<'o> RunOptions<'o> {
         with.array_rows(budget.array_rows)
     }
 
-    /// A share of a budget, if there is one; errors then name the limits of the whole.
+    /// A share of a budget, if there is one, in place of the limits so far; errors then name those of the whole budget.
     pub fn within(self, share: Option<&'o Share<'o>>) -> Self {
         match share {
             Some(of) => RunOptions { share, ..self.budget(of.left()) }.used(of.used()),
