@@ -360,7 +360,7 @@ pub fn owner(emission: &Emission, value: ValueId) -> ValueId {
 }
 
 /// The value whose slot holds the bytes.
-fn holder(emission: &Emission, value: ValueId) -> ValueId {
+pub(super) fn holder(emission: &Emission, value: ValueId) -> ValueId {
     let mut holder = value;
     loop {
         match emission.values[holder.index()].role {

@@ -34,6 +34,7 @@ use crate::compile::assign::{Assignment, SlotReuse, assign};
 use crate::compile::emission::{Emission, Role};
 use crate::compile::emit::emit;
 use crate::compile::error::CompileError;
+use crate::compile::postpone::postpone;
 use crate::compile::slots::SlotArena;
 use crate::compile::tier;
 use crate::expr::{Graph, NodeId};
@@ -179,7 +180,8 @@ impl Binder {
         if overriding && !self.pending.is_empty() {
             return Err(CompileError::SharedOverride);
         }
-        let emission = emit(prepared, self.options.instruction_limit)?;
+        let mut emission = emit(prepared, self.options.instruction_limit)?;
+        postpone(&mut emission);
         let mut pinned: Vec<Option<TypedSlot>> = Vec::new();
         for (name, qtype) in prepared.inputs() {
             pinned.push(Some(self.input(name, qtype)?));

@@ -1,11 +1,12 @@
 //! Compilation: from a prepared expression to a program.
 //!
 //! ```text
-//! Prepared ─order─> ─emit─> Body over values ─liveness─> ─assign slots─> Routine ─bind─> BoundExpr
+//! Prepared ─order─> ─emit─> Body over values ─postpone─> ─liveness─> ─assign slots─> Routine ─bind─> BoundExpr
 //! ```
 //!
 //! - [`order`]: which operand is computed first, so that few values are alive at once.
 //! - [`emission`], [`emit`]: nodes become instructions over *values*; branches become jumps; views need nothing.
+//! - `postpone`: single values that are made of reductions wait, so that rows are read once.
 //! - [`known`]: which nodes have their values where the walk stands.
 //! - [`slots`]: who may use which bytes of the frame.
 //! - [`assign`]: values get slots, by where they are alive.
@@ -23,6 +24,7 @@ pub mod emit;
 pub mod error;
 pub mod known;
 pub mod order;
+mod postpone;
 mod redefined;
 pub mod slots;
 pub mod tier;

@@ -175,8 +175,7 @@ impl FoldKernel {
         watch: Option<&dyn Watch>,
     ) -> Result<Folded<'a>, Exhausted> {
         if self.has_any_parts && count == 1 {
-            let (leaves, _) = Leaves::from(1, 0);
-            return Ok(Folded::of(room(PARTS_OF_STRETCHES, arena)?, leaves, arena));
+            return Ok(Folded { parts: room(PARTS_OF_STRETCHES, arena)?, ..Folded::of_stretch(arena) });
         }
         // Divisions take as long as all the rest.
         let first = if width == 1 { elements.start } else { elements.start / width };
@@ -206,6 +205,9 @@ impl FoldKernel {
 
     /// Bytes that [`FoldKernel::begin`] and the steps after it take from the arena, about.
     pub(crate) fn kept_bytes(&self, Runs { run, width, count }: Runs) -> u64 {
+        if self.has_any_parts && count == 1 {
+            return PARTS_OF_STRETCHES as u64 * 8;
+        }
         let lanes = match width > 1 {
             true => self.lanes.min(run) * width,
             false => 0,
@@ -313,6 +315,13 @@ impl<'a> Folded<'a> {
             lanes: &mut [],
             arena,
         }
+    }
+
+    /// Nothing yet, of a single run whose parts may be any.
+    #[inline]
+    pub(crate) fn of_stretch(arena: &'a Bump) -> Folded<'a> {
+        let (leaves, _) = Leaves::from(1, 0);
+        Folded::of(BumpVec::new_in(arena), leaves, arena)
     }
 
     /// What is known of all rows or elements that have been taken in.

@@ -137,6 +137,18 @@ impl Body {
         self.spans.fill(span);
     }
 
+    /// Puts the instructions from `start` on into another order, given by their positions, which has to be one of a basic
+    /// block: no jump leads into it.
+    ///
+    /// # Panics
+    /// If a position is not among those from `start` on.
+    pub fn reorder(&mut self, order: &[usize], start: usize) {
+        let instructions: Vec<Instruction> = order.iter().map(|ip| self.instructions[*ip]).collect();
+        let spans: Vec<Span> = order.iter().map(|ip| self.spans[*ip]).collect();
+        self.instructions[start..start + order.len()].copy_from_slice(&instructions);
+        self.spans[start..start + order.len()].copy_from_slice(&spans);
+    }
+
     /// Adds to the numbers of routines that are called: the routines move behind so many others.
     pub fn offset_calls(&mut self, by: u32) {
         for instruction in &mut self.instructions {

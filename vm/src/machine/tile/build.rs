@@ -1,5 +1,6 @@
 //! Builds a region from its members: steps, scratch places, the size of blocks.
 
+use crate::machine::tile::choose::signature;
 use crate::machine::tile::columns::Columns;
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
@@ -83,6 +84,7 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         outputs: outputs.iter().map(output).collect(),
         moving: columns.moving(&outputs),
         complete: Box::default(),
+        complete_signature: 0,
         passes,
         strips,
         scans: scans.len(),
@@ -93,6 +95,7 @@ pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Grou
         members,
     };
     region.complete = region.plan_complete();
+    region.complete_signature = signature(&region.columns[..region.inputs.len()]);
     region
 }
 

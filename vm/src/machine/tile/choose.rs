@@ -46,20 +46,21 @@ impl Choice<'_> {
 }
 
 impl Region {
-    /// What runs for each block of a run over these columns: strips where they are compiled, else passes. `has_eights`
-    /// tells whether blocks end behind multiples of eight rows of what becomes one.
+    /// What runs for each block of a run over these columns, with their signature if that is known: strips where they are
+    /// compiled, else passes. `has_eights` tells whether blocks end behind multiples of eight rows of what becomes one.
     #[inline(always)]
     pub(super) fn choose(
         &self,
         columns: &[Column],
         presence: &[Presence],
+        signature: Option<u64>,
         rows: usize,
         strips: Strips,
         has_eights: impl Fn() -> bool,
     ) -> Choice<'_> {
         if let Some(plan) = &self.strips
             && (!plan.has_eights || has_eights())
-            && let Some(strips) = self.strips_of_run(plan, columns, presence, rows, strips)
+            && let Some(strips) = self.strips_of_run(plan, columns, presence, signature, rows, strips)
         {
             return Choice { schedule: &plan.schedule, strips };
         }
@@ -91,6 +92,7 @@ impl Region {
         plan: &'r StripPlan,
         columns: &[Column],
         presence: &[Presence],
+        signature: Option<u64>,
         rows: usize,
         strips: Strips,
     ) -> Option<&'r [LoadedStrip]> {
@@ -108,7 +110,13 @@ impl Region {
             plan.variants.get().is_none() && mode == Strips::Auto && !self.is_worthwhile(plan, rows);
         match is_cold || mode == Strips::Never || rows == 0 {
             true => None,
-            false => self.variant(plan, columns, presence, rows, mode),
+            false => {
+                let signature = match signature {
+                    Some(known) => known,
+                    None => self.signature(columns)?,
+                };
+                self.variant(plan, signature, columns, presence, rows, mode)
+            }
         }
     }
 
@@ -125,16 +133,16 @@ impl Region {
         seen >= WORTHWHILE + plan.of_functions * FOR_EACH_OPERATION
     }
 
-    /// The strips for these columns, compiled if that has not been done.
+    /// The strips for columns of a signature, compiled if that has not been done.
     pub(super) fn variant<'r>(
         &self,
         plan: &'r StripPlan,
+        signature: u64,
         columns: &[Column],
         presence: &[Presence],
         rows: usize,
         mode: Strips,
     ) -> Option<&'r [LoadedStrip]> {
-        let signature = self.signature(columns)?;
         let of_variant = |variant: &'r Variant| variant.strips.as_deref();
         let mut place = &plan.variants;
         let mut count = 0;
@@ -207,17 +215,19 @@ impl Region {
         plan.groups.iter().map(report).collect()
     }
 
-    /// What a variant is for: two bits an input. None for what no variant is: a value for all rows that is missing.
-    fn signature(&self, columns: &[Column]) -> Option<u64> {
-        let mut signature = 0;
-        for column in &columns[..self.inputs.len()] {
-            let has_presence = !column.presence.is_null();
-            if !has_presence && column.all == 0 {
-                return None;
-            }
-            let has_no_rows = column.step == 0 || column.is_taken();
-            signature = signature << 2 | u64::from(has_presence) << 1 | u64::from(has_no_rows);
-        }
-        Some(signature)
+    /// What a variant for these columns is for; none of what no variant is for: a value for all rows that is missing.
+    pub(super) fn signature(&self, columns: &[Column]) -> Option<u64> {
+        let columns = &columns[..self.inputs.len()];
+        let is_missing = |column: &Column| column.presence.is_null() && column.all == 0;
+        (!columns.iter().any(is_missing)).then(|| signature(columns))
     }
+}
+
+/// Two bits for each column of an input.
+pub(super) fn signature(columns: &[Column]) -> u64 {
+    columns.iter().fold(0, |signature, column| {
+        let has_presence = !column.presence.is_null();
+        let has_no_rows = column.step == 0 || column.is_taken();
+        signature << 2 | u64::from(has_presence) << 1 | u64::from(has_no_rows)
+    })
 }

@@ -227,7 +227,8 @@ impl Region {
         if plan.variants.get().is_none() && !self.has_paid(plan, 0) {
             return None;
         }
-        let [strip] = self.variant(plan, &columns, &[], rows, Strips::Always)? else { return None };
+        let signature = self.signature(&columns)?;
+        let [strip] = self.variant(plan, signature, &columns, &[], rows, Strips::Always)? else { return None };
         if strip.again.is_some() || !strip.folds.is_empty() {
             return None;
         }

@@ -28,6 +28,7 @@ mod axes;
 mod blocks;
 pub(super) mod build;
 mod choose;
+mod chunk_folds;
 mod chunks;
 mod columns;
 mod folding;

@@ -54,6 +54,8 @@ pub(in crate::machine) struct Region {
     pub(super) columns: Box<[Column]>,
     /// Where presence stands if no input misses a row: members may compute presence. Nothing if all rows are there then.
     pub(super) complete: Box<[Presence]>,
+    /// What a [variant](crate::machine::tile::strips::Variant) of strips is for then, of rows.
+    pub(super) complete_signature: u64,
     /// Columns of rows that are read or written, not in scratch memory.
     pub(super) moving: Box<[u16]>,
     /// Why there are no more members.

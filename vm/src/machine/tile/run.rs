@@ -96,11 +96,16 @@ impl Region {
         };
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence, meter)? };
-        let choice = self.choose(columns, presence, rows, attempt.strips(registers), || true);
+        let signature = is_complete.then_some(self.complete_signature);
+        let choice = self.choose(columns, presence, signature, rows, attempt.strips(registers), || true);
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe {
             if !is_lent && self.folds.is_empty() && choice.is_at_once(rows) {
-                self.run_at_once(choice, columns, presence, Whole { rows, size: rows }, arena, &mut [])
+                let whole = Whole { rows, size: rows };
+                self.run_at_once(choice, columns, presence, whole, arena, &mut []).map(|()| Settled::All)
+            } else if let Some(strip) = choice.strip_of_lanes(rows).filter(|_| !is_lent) {
+                let has_folds = self.fold_chunk(strip, rows, columns, frame, registers);
+                has_folds.map(|is_settled| if is_settled { Settled::All } else { Settled::NotFolds })
             } else {
                 let lent = if is_lent { self.lent(frame, arena) } else { &[] };
                 let (moving, uneven, runs) =
@@ -111,7 +116,7 @@ impl Region {
         };
         // SAFETY: the caller's promise.
         unsafe { self.normalize(frame, presence) };
-        outcome.map(|()| Settled::All)
+        outcome
     }
 
     /// Computes all rows of the outputs where there is more to do than [to run all steps once](Region::run_at_once).
@@ -206,7 +211,7 @@ impl Region {
         let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
         self.charge(rows, meter, attempt)?;
         let has_eights = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
-        let choice = self.choose(columns, &[], rows, attempt.strips(registers), has_eights);
+        let choice = self.choose(columns, &[], None, rows, attempt.strips(registers), has_eights);
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let all = AllRows { rows, columns, presence: &[], moving, uneven, runs, choice };
         // SAFETY: all columns but those in scratch memory have this many elements now.
@@ -243,6 +248,7 @@ impl Region {
                     InputPlace::Array { offset, element } => {
                         let rows = match &*frame.add(offset as usize).cast::<ArrayHandle>() {
                             ArrayHandle::Owned(rows) => load_rows(rows, element, column),
+                            ArrayHandle::Shared(rows) => load_rows(rows, element, column),
                             other => load_others_rows(other, element, column, &mut is_lent),
                         };
                         agree &= *first.get_or_insert(rows) == rows;

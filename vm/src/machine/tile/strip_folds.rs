@@ -287,7 +287,7 @@ fn all(strips: &[LoadedStrip]) -> impl Iterator<Item = &StripFold> {
     strips.iter().flat_map(|strip| &*strip.folds)
 }
 
-/// Lanes of rows in any order, which begin anew; sums as words of 64 bits.
+/// The same, which begin anew in their place.
 ///
 /// # Safety
 /// The place has lanes.
@@ -298,6 +298,12 @@ unsafe fn take_lanes(place: *mut u64, step: LaneFold, lane: Lane) -> [u64; LANE_
         fill(place, step.start(lane));
         lanes
     };
+    words_of(lanes, step, lane)
+}
+
+/// Lanes of rows in any order; sums as words of 64 bits.
+#[inline]
+pub(super) fn words_of(lanes: [u64; LANE_WORDS], step: LaneFold, lane: Lane) -> [u64; LANE_WORDS] {
     match (step, lane) {
         (LaneFold::Sum, Lane::I32) => lanes.map(|word| {
             let halves = [word as i32, (word >> 32) as i32];
@@ -311,7 +317,7 @@ unsafe fn take_lanes(place: *mut u64, step: LaneFold, lane: Lane) -> [u64; LANE_
 ///
 /// # Safety
 /// There is room for them.
-unsafe fn fill(lanes: *mut u64, word: u64) {
+pub(super) unsafe fn fill(lanes: *mut u64, word: u64) {
     // SAFETY: the caller's promise.
     unsafe { lanes.cast::<[u64; LANE_WORDS]>().write([word; LANE_WORDS]) };
 }
