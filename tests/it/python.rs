@@ -319,7 +319,7 @@ fn all_errors_of_a_text_are_found_in_one_run() {
 #[test]
 fn chains_of_any_length_parse_on_a_small_stack() {
     let work = || {
-        let n = 100_000;
+        let n = 40_000;
         let long = [
             format!("x = {}1\n", "a + ".repeat(n)),
             format!("x = {}1\n", "a ** ".repeat(n)),

@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 use std::sync::{Arc, OnceLock};
 
 /// Every how many random programs one is compared with native code, which takes a tenth of a second for each box.
-const USUAL: u64 = 20;
+const USUAL: u64 = 30;
 
 /// Libraries that stop the process where C leaves open what happens, built fast.
 pub fn native() -> FieldTier {

@@ -38,11 +38,17 @@ fn array(rng: &mut Rng, name: &str, shape: &[usize]) -> Value {
     Value::NdArray(Arc::new(NdRows::from_scalars(qtype, shape, &cells).expect("the shape of the type")))
 }
 
-/// Libraries that stop the process where C leaves open what happens.
+/// Libraries that stop the process where C leaves open what happens, built fast.
 pub(super) fn sanitized() -> (tempfile::TempDir, NativeCache) {
+    sanitized_with(&["-O1"])
+}
+
+/// The same with more flags.
+fn sanitized_with(flags: &[&str]) -> (tempfile::TempDir, NativeCache) {
     let (folder, _) = fresh();
     let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
-    let compile = SANITIZE.iter().fold(CompileC::new(compiler, ""), |compile, flag| compile.flag(*flag));
+    let flags = SANITIZE.iter().chain(flags);
+    let compile = flags.fold(CompileC::new(compiler, ""), |compile, flag| compile.flag(*flag));
     let cache = NativeCache::of(NativeBuild::c(compile), folder.path());
     (folder, cache)
 }
@@ -277,7 +283,8 @@ fn expression(rng: &mut Rng, depth: usize) -> String {
 fn random_expressions() {
     let seed = 20_261;
     let count = if std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1") { 300 } else { 20 };
-    let (_folder, cache) = sanitized();
+    // As users build them: vectors, and loops that are unrolled.
+    let (_folder, cache) = sanitized_with(&[]);
     for number in 0..count {
         let rng = &mut Rng::with_seed(seed + number);
         let text = expression(rng, 4) + " + x";

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const FIRST: u64 = 0xa44a;
-const PROGRAMS: u64 = 20_000;
+const PROGRAMS: u64 = 12_000;
 /// Around the words of presence.
 const SIZES: [usize; 6] = [0, 1, 2, 63, 64, 65];
 
