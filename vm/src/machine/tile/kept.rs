@@ -228,7 +228,9 @@ impl Region {
             return None;
         }
         let signature = self.signature(&columns)?;
-        let [strip] = self.variant(plan, signature, &columns, &[], rows, Strips::Always)? else { return None };
+        let [strip] = self.variant(plan, signature, &columns, &[], rows, Strips::Always)? else {
+            return None;
+        };
         if strip.again.is_some() || !strip.folds.is_empty() {
             return None;
         }
