@@ -39,6 +39,7 @@ from program import Program
 
 ROUNDS = 9
 SLICE_NS = 8_000_000
+WARM_NS = 4 * SLICE_NS
 
 F8, F4, I8, I4 = np.float64, np.float32, np.int64, np.int32
 ELEMENTS = {F8: "FLOAT64", F4: "FLOAT32", I8: "INT64", I4: "INT32"}
@@ -362,7 +363,9 @@ def in_turn(engines, rows):
     times = {}
     for engine, run in engines.items():
         run(2)
-        times[engine] = max(1, SLICE_NS // max(1, run(1)))
+        # As often as it takes until strips are compiled; one run alone may have been interrupted.
+        count = max(1, WARM_NS // max(1, run(1)))
+        times[engine] = max(1, SLICE_NS * count // max(1, run(count)))
     figures = {engine: [] for engine in engines}
     for _ in range(ROUNDS):
         for engine, run in engines.items():

@@ -365,10 +365,12 @@ fn rare_rows_anywhere() {
     let lines =
         ["math.multiply x y", "math.trig.sin @0", "math.trig.cos @0", "math.multiply @1 @2", "math.add @3 x"];
     let lines = lines.map(str::to_owned);
-    for count in [130, 3000] {
+    for count in [130, 3000, 20_000] {
         let mut rng = Rng::with_seed(7);
         let places: Vec<usize> = match count {
             130 => (0..count).collect(),
+            // Strips take several blocks at a time.
+            20_000 => vec![0, 1023, 8191, 8192, 8193, 9216, 16_383, 16_384, 19_999],
             _ => vec![0, 63, 64, 255, 256, 511, 512, 1023, 1024, 1025, 2047, 2048, 2999],
         };
         let y = column(&mut rng, ScalarType::Float64, count, |_| false, |row| row % 7 != 6);
@@ -383,6 +385,22 @@ fn rare_rows_anywhere() {
                 );
                 let outcome = Case::new(&[("x", &x), ("y", &y)], &lines, &[4, 1]).check();
                 assert_eq!(outcome.expect("nothing raises")[0].len(), count);
+            }
+        }
+    }
+}
+
+/// A result that nobody reads has no more memory than a block.
+#[test]
+fn results_that_nobody_reads() {
+    let mut rng = Rng::with_seed(9);
+    for count in [3000, 20_000, 70_000] {
+        let [x, y] = [0; 2].map(|_| column(&mut rng, ScalarType::Int64, count, |_| false, |_| true));
+        for unread in ["math.floordiv x i64:7", "math.floordiv x x", "core._to_int32 x"] {
+            let lines = [unread.to_owned(), "math.add y y".to_owned()];
+            let outcome = Case::new(&[("x", &x), ("y", &y)], &lines, &[1]).check();
+            if let Ok(found) = outcome {
+                assert_eq!(found[0].len(), count, "{unread}");
             }
         }
     }

@@ -73,10 +73,14 @@ impl<'r> Blocks<'r> {
     /// blocks.
     #[inline]
     pub(super) fn whole(&self) -> Option<&'r LoadedStrip> {
+        self.one_strip().filter(|strip| strip.again.is_none())
+    }
+
+    /// The same if it may fire.
+    #[inline]
+    pub(super) fn one_strip(&self) -> Option<&'r LoadedStrip> {
         match self.strips {
-            [strip] if self.schedule.is_one_strip && strip.again.is_none() && self.uneven.is_in_place() => {
-                Some(strip)
-            }
+            [strip] if self.schedule.is_one_strip && self.uneven.is_in_place() => Some(strip),
             _ => None,
         }
     }

@@ -8,14 +8,15 @@
 //! is kept, and there are no leaves.
 
 use crate::machine::tile::choose::Choice;
-use crate::machine::tile::lowered::{Present, Stage};
+use crate::machine::tile::lowered::{Present, Stage, StripFold};
 use crate::machine::tile::region::{MemberFault, Region};
-use crate::machine::tile::strip_folds::{fill, words_of};
+use crate::machine::tile::strip_folds::words_of;
 use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
 use crate::operator::cell::Registers;
 use crate::operator::fold_kernel::{CHUNK, Folded};
 use crate::operator::runs::Runs;
+use crate::strip::LaneFold;
 use crate::value::budget::Account;
 use crate::vector::first_stage::LANE_WORDS;
 use std::mem::MaybeUninit;
@@ -28,14 +29,20 @@ const MOST_FOLDS: usize = 8;
 #[repr(align(64))]
 struct Lanes(MaybeUninit<[u64; LANE_WORDS]>);
 
+impl Lanes {
+    /// Makes all lanes one word; a column has its place here.
+    #[inline]
+    fn begin(&mut self, column: &mut Column, word: u64) {
+        column.data = self.0.write([word; LANE_WORDS]).as_mut_ptr().cast_const().cast();
+    }
+}
+
 impl LoadedStrip {
-    /// True if it takes few folds, rows in any order, and counts none that may be missing.
+    /// True if it takes few folds, rows in any order.
     pub(super) fn has_lanes_only(&self) -> bool {
-        let is_of_lanes = |stage| matches!(stage, Stage::Lanes { .. } | Stage::Presence);
-        let is_counted = |present| matches!(present, Present::Counted(..));
-        (1..=MOST_FOLDS).contains(&self.folds.len())
-            && self.again.is_none()
-            && self.folds.iter().all(|fold| is_of_lanes(fold.stage) && !is_counted(fold.present))
+        let is_of_lanes = |fold: &StripFold| matches!(fold.stage, Stage::Lanes { .. } | Stage::Presence);
+        let is_few = (1..=MOST_FOLDS).contains(&self.folds.len());
+        is_few && self.again.is_none() && self.folds.iter().all(is_of_lanes)
     }
 }
 
@@ -72,26 +79,35 @@ impl Region {
         let runs = Runs { run: rows, count: 1, width: 1 };
         let kept: u64 = self.folds.iter().map(|fold| fold.kernel.kept_bytes(runs)).sum();
         meter.charge(kept).map_err(|stop| self.stopped(stop.into()))?;
-        let mut lanes = [Lanes(MaybeUninit::uninit()); MOST_FOLDS];
-        for (fold, lanes) in strip.folds.iter().zip(&mut lanes) {
+        // Of rows, and of those that are present.
+        let [mut lanes, mut counts] = [[Lanes(MaybeUninit::uninit()); MOST_FOLDS]; 2];
+        for ((fold, lanes), counts) in strip.folds.iter().zip(&mut lanes).zip(&mut counts) {
             if let Stage::Lanes { step, lane, .. } = fold.stage {
-                let place = lanes.0.as_mut_ptr().cast::<u64>();
-                // SAFETY: it has room for lanes.
-                unsafe { fill(place, step.start(lane)) };
-                columns[fold.column as usize].data = place.cast();
+                lanes.begin(&mut columns[fold.column as usize], step.start(lane));
+            }
+            if let Present::Counted(column, lane) = fold.present {
+                counts.begin(&mut columns[column as usize], LaneFold::Sum.start(lane));
             }
         }
         // SAFETY: the caller's promise: the columns have all rows, and folds have lanes.
         unsafe { strip.run(columns, 0..rows) };
         let mut is_open = false;
-        for (fold, lanes) in strip.folds.iter().zip(&lanes) {
+        for ((fold, lanes), counts) in strip.folds.iter().zip(&lanes).zip(&counts) {
             let mut folded = Folded::of_stretch(arena);
             if let Stage::Lanes { step, lane, merge } = fold.stage {
-                // SAFETY: they were written above.
-                let words = unsafe { lanes.0.assume_init() };
-                merge(&mut folded, &words_of(words, step, lane), rows);
+                // SAFETY: they have begun above.
+                let lanes = unsafe { lanes.0.assume_init() };
+                merge(&mut folded, &words_of(lanes, step, lane), rows);
             }
-            folded.present = if let Present::All = fold.present { rows as u64 } else { 0 };
+            folded.present = match fold.present {
+                Present::Unasked => 0,
+                Present::All => rows as u64,
+                Present::Counted(_, lane) => {
+                    // SAFETY: as above.
+                    let counts = unsafe { counts.0.assume_init() };
+                    words_of(counts, LaneFold::Sum, lane).iter().sum()
+                }
+            };
             is_open |= folded.is_open;
             let of_region = &self.folds[fold.fold as usize];
             if let Some(slot) = &of_region.slot {

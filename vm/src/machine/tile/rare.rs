@@ -5,7 +5,7 @@
 //! again      x2 │ s │ r                                   x2 and s in scratch memory, r where the strip has put it
 //! ```
 //!
-//! A strip that can fire runs for one block at a time. Results of the strip are written over, all other columns are what
+//! A strip that can fire runs for one block at a time, or for some of them as long as it hardly ever does. Results of the strip are written over, all other columns are what
 //! they were: nothing that a strip reads is written by it.
 
 use crate::machine::tile::schedule::Schedule;
@@ -36,8 +36,18 @@ impl Frequency {
 
     /// True if it has happened mostly: passes alone are faster.
     pub(super) fn is_usual(&self) -> bool {
-        let [all, rare] = [&self.all, &self.rare].map(|counter| counter.load(Ordering::Relaxed));
+        let [all, rare] = self.counts();
         all >= ENOUGH && rare > all / 2
+    }
+
+    /// True if it has hardly ever happened.
+    pub(super) fn is_seldom(&self) -> bool {
+        let [all, rare] = self.counts();
+        rare <= all / ENOUGH
+    }
+
+    fn counts(&self) -> [u64; 2] {
+        [&self.all, &self.rare].map(|counter| counter.load(Ordering::Relaxed))
     }
 }
 
@@ -64,10 +74,12 @@ mod tests {
     fn rare_rows_are_usual_after_many_blocks() {
         let fired = Frequency::default();
         (1..ENOUGH).for_each(|_| fired.count(true));
-        assert!(!fired.is_usual(), "too few to know");
+        assert!(!fired.is_usual() && !fired.is_seldom(), "too few to know");
         fired.count(true);
         assert!(fired.is_usual());
         (0..ENOUGH).for_each(|_| fired.count(false));
         assert!(!fired.is_usual(), "a half");
+        (0..ENOUGH * ENOUGH).for_each(|_| fired.count(false));
+        assert!(fired.is_seldom());
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Schedule {
     pub(super) in_scratch: Box<[(u16, u32)]>,
     /// Bytes of scratch memory.
     pub(super) scratch: usize,
-    /// True if all of it is one strip, which takes as many rows at a time as there are.
+    /// True if all of it is one strip, which takes as many rows at a time as there are: nothing is in scratch memory.
     pub(super) is_one_strip: bool,
     /// Rows that all steps can take at a time, one step after the other: none if strips take in folds.
     pub(super) at_once: usize,

@@ -62,7 +62,8 @@ impl Scratch {
         };
         let mut in_scratch: Box<[(u16, u32)]> = self.place.iter().map(place).collect();
         in_scratch.sort_unstable();
-        let is_one_strip = matches!(&*steps, [Step { code: Code::Strip(_), .. }]);
+        // Scratch memory is for a block: a result that nobody reads stands there too.
+        let is_one_strip = self.places == 0 && matches!(&*steps, [Step { code: Code::Strip(_), .. }]);
         let at_once = if is_one_strip { CHUNK } else { block };
         let scratch = self.places * place_bytes(block);
         Schedule { block, steps, in_scratch, scratch, is_one_strip, at_once }

@@ -317,7 +317,7 @@ pub(super) fn words_of(lanes: [u64; LANE_WORDS], step: LaneFold, lane: Lane) -> 
 ///
 /// # Safety
 /// There is room for them.
-pub(super) unsafe fn fill(lanes: *mut u64, word: u64) {
+unsafe fn fill(lanes: *mut u64, word: u64) {
     // SAFETY: the caller's promise.
     unsafe { lanes.cast::<[u64; LANE_WORDS]>().write([word; LANE_WORDS]) };
 }

@@ -12,7 +12,7 @@
 //!
 //! Strips find the places of rows in the columns themselves: the numbers of their list are those of words.
 //!
-//! 1. A strip fires where a row is rare, which all rows are that raise; its block is then [run again](super::rare) by passes.
+//! 1. A strip fires where a row is rare, which all rows are that raise; the block of that row is then [run again](super::rare) by passes.
 //!    Strips and passes that can raise keep the order of members.
 //! 2. Columns that others than the group read are laid out as passes lay them out, presence included.
 //! 3. A fold with a [first stage](crate::vector::first_stage::FirstStage) is taken in by the strip that computes its operand, or reads it.

@@ -8,10 +8,12 @@
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
+use crate::machine::tile::rare::Frequency;
 use crate::machine::tile::region::LONE_BLOCK;
 use crate::machine::tile::schedule::{Code, Presence, Step};
 use crate::machine::tile::steps::{Rows, StepFault, follow_inputs};
 use crate::machine::tile::strip_folds::StripFolds;
+use crate::machine::tile::strips::LoadedStrip;
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::Folded;
 use crate::operator::nd_walk::Position;
@@ -31,6 +33,9 @@ const PAGE: usize = 4096;
 
 /// Rows between two polls: some blocks.
 const POLLED_ROWS: usize = LONE_BLOCK;
+
+/// Rows that a strip which can fire takes at a time as long as it does not: some blocks, between two polls.
+const ROWS_AT_ONCE: usize = POLLED_ROWS;
 
 /// Bytes of the next block that are worth asking for at a time.
 const LEAST_SHARE: usize = 512;
@@ -54,6 +59,8 @@ pub(super) struct Worker<'w> {
     starts: BumpVec<'w, usize>,
     /// What strips take in.
     folds: Option<StripFolds<'w>>,
+    /// The strip that is all there is to run, and can fire: it takes several blocks at a time as long as it does not.
+    at_once: Option<(&'w LoadedStrip, &'w Frequency)>,
 }
 
 /// Places for a block of each uneven input.
@@ -99,7 +106,8 @@ impl<'w> Worker<'w> {
         let carries = list(arena, (0..blocks.region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
         let folds = StripFolds::new(blocks.strips, blocks.runs, first_row, columns, arena);
-        Worker { blocks, columns, block, places, has_followers, at: 0, carries, starts, folds }
+        let at_once = blocks.one_strip().and_then(|strip| Some((strip, &strip.again.as_ref()?.fired)));
+        Worker { blocks, columns, block, places, has_followers, at: 0, carries, starts, folds, at_once }
     }
 
     /// Computes the rows of a chunk, or some of them.
@@ -121,11 +129,19 @@ impl<'w> Worker<'w> {
         let is_cached = rows * self.blocks.moving.len() * 8 <= CACHED_BYTES;
         let is_stream = self.blocks.schedule.block * 8 > PAGE;
         let mut start = first;
-        let mut polled = first;
+        let (mut polled, mut tried) = (first, first);
         while start < end {
             if start - polled >= POLLED_ROWS {
                 self.blocks.poll()?;
                 polled = start;
+            }
+            if start >= tried {
+                tried = (start + ROWS_AT_ONCE).min(end);
+                // SAFETY: the caller's promise.
+                if unsafe { self.is_done_at_once(start..tried) } {
+                    start = tried;
+                    continue;
+                }
             }
             let next = self.end_of_block(start, end);
             let ahead = if is_cached || is_stream { 0 } else { (next - start).min(rows - next) };
@@ -134,6 +150,23 @@ impl<'w> Worker<'w> {
             start = next;
         }
         Ok(())
+    }
+
+    /// Computes several blocks by [one strip](Worker::at_once), unless that fires now and then; false if they have to be
+    /// computed one by one.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`].
+    unsafe fn is_done_at_once(&mut self, rows: Range<usize>) -> bool {
+        let Some((strip, fired)) = self.at_once.filter(|(_, fired)| fired.is_seldom()) else { return false };
+        self.go_to(rows.start);
+        // SAFETY: the caller's promise: all columns of the strip stand in place; chunks begin at words of presence. What is
+        // computed again for a block that fires is written over.
+        let has_fired = unsafe { strip.run(self.columns, 0..rows.len()) };
+        if !has_fired {
+            fired.count(false);
+        }
+        !has_fired
     }
 
     /// Computes rows, the last block first.

@@ -208,36 +208,38 @@ impl Lower<'_> {
 
     /// Takes a mask in among those that fire.
     pub fn fire_512(&mut self, mask: Truths) {
-        let mask = self.upright(mask);
         let all = self.fires.register;
         self.fires.register = Some(match all {
-            Some(all) => self.of_masks(self.masks().or, all, mask),
+            Some(all) => self.mask_binary_512(BinaryOp::Or, all, mask),
             None => mask,
         });
     }
 
     /// What fires goes to the result of the call.
     pub fn fire_end_512(&mut self) {
-        let Some(mut fires) = self.fires.register else { return };
-        if self.extent == RowCount::Rest {
-            fires = self.def(self.masks().and, View::Mask, [Arg::Use(fires, View::Mask), REST]);
-        }
+        let Some(fires) = self.fires.register else { return };
+        let fires = self.bits_of_rows(fires);
         let scratch = Arg::General(Register::R14D);
         self.body.push(Inst::new(self.masks().to_general, [scratch, Arg::Use(fires, View::Mask)]));
         self.body.push(Inst::new(Code::Or_r32_rm32, [Arg::General(Register::EAX), scratch]));
     }
 
-    /// Bits of presence of the rows of a group; zeros behind the last row.
-    pub fn store_presence_512(&mut self, address: Address, mask: Truths) {
+    /// Bits of a mask; zeros behind the last row.
+    fn bits_of_rows(&mut self, mask: Truths) -> Virtual {
         let masks = self.masks();
-        let register = mask.register.expect("a register");
-        let operand = Arg::Use(register, View::Mask);
-        let bits = match (self.extent, mask.is_inverted) {
+        let operand = Arg::Use(mask.register.expect("a register"), View::Mask);
+        match (self.extent, mask.is_inverted) {
             (RowCount::Rest, true) => self.def(masks.and_not, View::Mask, [operand, REST]),
             (RowCount::Rest, false) => self.def(masks.and, View::Mask, [operand, REST]),
             _ => self.upright(mask),
-        };
-        self.body.push(Inst::new(masks.store, [Arg::Memory(address), Arg::Use(bits, View::Mask)]));
+        }
+    }
+
+    /// Bits of presence of the rows of a group; zeros behind the last row.
+    pub fn store_presence_512(&mut self, address: Address, mask: Truths) {
+        let bits = self.bits_of_rows(mask);
+        let store = self.masks().store;
+        self.body.push(Inst::new(store, [Arg::Memory(address), Arg::Use(bits, View::Mask)]));
     }
 
     /// Truths of the rows of a group as bytes.

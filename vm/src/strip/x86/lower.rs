@@ -101,7 +101,7 @@ pub struct Lower<'l> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fires {
     /// In a mask register.
-    pub register: Option<Virtual>,
+    pub register: Option<Truths>,
     /// In lanes of 64 bits.
     pub wide: Option<Virtual>,
     /// In lanes of 32 bits.
