@@ -24,19 +24,21 @@ pub(super) fn postpone(emission: &mut Emission) {
     }
     let cfg = Cfg::new(&emission.body);
     let mut marks = vec![Mark::default(); emission.values.len()];
+    // Those whose instructions have moved.
+    let mut moved: Vec<Range<usize>> = Vec::new();
     for block in (0..cfg.len()).map(|block| cfg.block(block)) {
         let order = order(emission, block.clone(), &mut marks);
-        if order.is_sorted() {
-            continue;
+        if !order.is_sorted() {
+            emission.body.reorder(&order, block.start);
+            moved.push(block);
         }
-        emission.body.reorder(&order, block.start);
-        // A literal is there before the first that may read it now.
-        for value in &mut emission.values {
-            if let Role::Literal(_, at) = &mut value.role
-                && block.contains(at)
-            {
-                *at = block.start;
-            }
+    }
+    // A literal is there before the first that may read it now.
+    for value in &mut emission.values {
+        let Role::Literal(_, at) = &mut value.role else { continue };
+        let next = moved.partition_point(|block| block.end <= *at);
+        if let Some(block) = moved.get(next).filter(|block| block.contains(at)) {
+            *at = block.start;
         }
     }
 }
@@ -46,6 +48,7 @@ pub(super) fn postpone(emission: &mut Emission) {
 struct Mark {
     /// The end of the block; of another, nothing is known.
     block: usize,
+    /// A reduction has written it.
     is_reduction: bool,
     /// Something that waits reads or writes it.
     is_waited_for: bool,
