@@ -13,7 +13,7 @@
 
 use crate::compile::assign::holder;
 use crate::compile::emission::{Emission, Role};
-use cembra_vm::program::cfg::Cfg;
+use cembra_vm::program::cfg::block_starts;
 use cembra_vm::program::{Instruction, ValueId};
 use std::ops::Range;
 
@@ -22,11 +22,12 @@ pub(super) fn postpone(emission: &mut Emission) {
     if !emission.body.operators().iter().any(|operator| operator.reduces()) {
         return;
     }
-    let cfg = Cfg::new(&emission.body);
+    let starts = block_starts(&emission.body);
+    let ends = starts.iter().skip(1).copied().chain([emission.body.instructions().len()]);
     let mut marks = vec![Mark::default(); emission.values.len()];
     // Those whose instructions have moved.
     let mut moved: Vec<Range<usize>> = Vec::new();
-    for block in (0..cfg.len()).map(|block| cfg.block(block)) {
+    for block in starts.iter().zip(ends).map(|(start, end)| *start..end) {
         let order = order(emission, block.clone(), &mut marks);
         if !order.is_sorted() {
             emission.body.reorder(&order, block.start);
@@ -71,8 +72,7 @@ fn order(emission: &Emission, block: Range<usize>, marks: &mut [Mark]) -> Vec<us
             if mark.block == block.end { mark } else { Mark::default() }
         };
         let reads_reduction = reads.iter().any(|v| mark(marks, v).is_reduction || mark(marks, v).waits);
-        let is_guarded = ip > block.start && matches!(body.instructions()[ip - 1], Instruction::Guard { .. });
-        if reads_reduction && !is_guarded && can_wait(emission, instruction) {
+        if reads_reduction && can_wait(emission, instruction) {
             for (values, is_written) in [(reads, false), (writes, true)] {
                 for value in values {
                     let known = mark(marks, value);

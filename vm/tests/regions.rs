@@ -89,6 +89,7 @@ fn bits(cell: &ScalarValue) -> u64 {
 fn cells(value: &Value) -> Vec<Option<u64>> {
     match value {
         Value::Array(_, rows) => rows.iter().map(|row| row.as_ref().map(bits)).collect(),
+        Value::NdArray(rows) => rows.view().scalars().map(|cell| Some(bits(&cell))).collect(),
         Value::Scalar(cell) | Value::Present(cell) => vec![Some(bits(cell))],
         Value::Missing(_) => vec![None],
         other => panic!("{other} is no result of the test"),
@@ -387,6 +388,42 @@ fn rare_rows_anywhere() {
                 assert_eq!(outcome.expect("nothing raises")[0].len(), count);
             }
         }
+    }
+}
+
+/// The same of elements, in place, in another order, and repeated; what raises says where.
+#[test]
+fn rare_elements_anywhere() {
+    let mut rng = Rng::with_seed(10);
+    let shape = [150, 200];
+    let y = elements(&mut rng, ScalarType::Float64, &[200]);
+    let n = elements(&mut rng, ScalarType::Int64, &shape);
+    for place in [None, Some(0), Some(1023), Some(8191), Some(8192), Some(16_400), Some(29_999)] {
+        let cells = |rare: f64| {
+            let x = |at: usize| if Some(at) == place { rare } else { at as f64 * 0.01 };
+            (0..shape[0] * shape[1]).map(x).collect::<Vec<f64>>()
+        };
+        let array = |cells: &[f64]| {
+            let qtype = NdType::new(ScalarType::Float64, 2, 0).expect("few axes");
+            Value::NdArray(Arc::new(NdRows::from_slice(qtype, &shape, cells).expect("the shape fits")))
+        };
+        let x = array(&cells(1e10));
+        for lines in [
+            &["math.trig.sin x", "math.add @0 x"][..],
+            &["math.trig.sin x", "math.add @0 y"],
+            &["math.multiply x 2.0", "core._to_int32 @0"],
+        ] {
+            let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            let outcome = Case::new(&[("x", &x), ("y", &y)], &lines, &[1]).check();
+            assert_eq!(outcome.is_ok(), place.is_none() || !lines[1].contains("int32"), "{lines:?}");
+        }
+        let divisors = (0..shape[0] * shape[1]).map(|at| i64::from(Some(at) != place)).collect::<Vec<_>>();
+        let qtype = NdType::new(ScalarType::Int64, 2, 0).expect("few axes");
+        let d =
+            Value::NdArray(Arc::new(NdRows::from_slice(qtype, &shape, &divisors).expect("the shape fits")));
+        let lines = ["math.floordiv x y".to_owned(), "math.add @0 x".to_owned()];
+        let outcome = Case::new(&[("x", &n), ("y", &d)], &lines, &[1]).check();
+        assert_eq!(outcome.is_ok(), place.is_none());
     }
 }
 

@@ -287,7 +287,7 @@ fn all(strips: &[LoadedStrip]) -> impl Iterator<Item = &StripFold> {
     strips.iter().flat_map(|strip| &*strip.folds)
 }
 
-/// The same, which begin anew in their place.
+/// Lanes of rows in any order, as [`words_of`] has them, which begin anew.
 ///
 /// # Safety
 /// The place has lanes.

@@ -108,8 +108,6 @@ pub(super) struct LoadedStrip {
     pub(super) folds: Box<[StripFold]>,
     /// What runs where it fires, if it can.
     pub(super) again: Option<Arc<Again>>,
-    /// As [`LoadedStrip::has_lanes_only`] says.
-    pub(super) lanes_only: bool,
 }
 
 impl LoadedStrip {
@@ -221,11 +219,11 @@ impl StripPlan {
         let compiled = lowered.iter().map(|lowered| lowered.compile().ok());
         let codes: Vec<strip::Code> = compiled.collect::<Option<_>>()?;
         let loaded = strip::load(&codes).ok()?.into_iter().zip(lowered).zip(&self.groups);
-        let loaded = loaded.map(|((strip, lowered), group)| {
-            let again = group.again.clone().filter(|_| lowered.can_fire());
-            let (constants, folds) = (lowered.constants.into(), lowered.folds.into());
-            let loaded = LoadedStrip { strip, again, constants, folds, lanes_only: false };
-            LoadedStrip { lanes_only: loaded.has_lanes_only(), ..loaded }
+        let loaded = loaded.map(|((strip, lowered), group)| LoadedStrip {
+            strip,
+            again: group.again.clone().filter(|_| lowered.can_fire()),
+            constants: lowered.constants.into(),
+            folds: lowered.folds.into(),
         });
         Some(loaded.collect())
     }
