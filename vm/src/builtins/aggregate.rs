@@ -5,7 +5,9 @@
 //! sum(x, edge)      a row for each parent of the edge
 //! ```
 
-use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children, with_number};
+use crate::builtins::present::{
+    Cell, Gathered, GroupsOf, Present, SideBySide, Unit, check_children, counts_of_groups, with_number,
+};
 use crate::layout::PlainSlot;
 use crate::operator::meter::STRIDE;
 use crate::operator::row_fold::{
@@ -181,19 +183,34 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
             call.set_plain(value);
             return Ok(());
         }
-        let groups = GroupsOf::new(call.edge(1), meter)?;
-        call.charge_rows(groups.len())?;
+        let edge = call.edge(1);
+        call.charge_rows(edge.parent_size())?;
         let mut out = call.array_out();
         out.start(element);
-        out.reserve(groups.len())?;
+        out.reserve(edge.parent_size())?;
         let mut since_poll = 0;
-        for group in groups.iter() {
-            since_poll += group.len() + 1;
+        let mut add = |present: Present<'_, T>| {
+            since_poll += present.size + 1;
             if since_poll >= STRIDE {
                 meter.poll()?;
                 since_poll = 0;
             }
-            push(&mut out, f(gathered.present(rows, group.iter().copied(), meter)?, option, &stop))?;
+            push(&mut out, f(present, option, &stop))
+        };
+        if let Some(groups) = SideBySide::new(&rows, edge, meter)? {
+            groups.groups().try_for_each(add)?;
+            return meter.poll();
+        }
+        if T::alike(0).is_some()
+            && let Some(counts) = counts_of_groups(&rows, edge, meter)?
+        {
+            for [size, present] in counts.iter().map(|counts| counts.map(|count| count as usize)) {
+                add(Present { values: &T::alike(present).unwrap_or_default(), places: None, size })?;
+            }
+            return meter.poll();
+        }
+        for group in GroupsOf::new(edge, meter)?.iter() {
+            add(gathered.present(rows, group, meter)?)?;
         }
         meter.poll()
     });

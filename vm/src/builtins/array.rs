@@ -1,11 +1,11 @@
 //! `array.*`: rows chosen, ordered and counted; arrays of a shape.
 
 use crate::builtins::distinct::Distinct;
+use crate::operator::row_moves::{chosen, each_chosen, row_number};
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
-use std::ops::Range;
 
 /// Name of `array.at`.
 pub const AT: &str = "array.at";
@@ -120,11 +120,6 @@ fn filling(
     })
 }
 
-fn row_number(index: i64, len: usize) -> Result<usize, Fault> {
-    let row = usize::try_from(index).ok().filter(|row| *row < len);
-    row.ok_or_else(|| refuse(format!("array index {index} out of range [0, {len})")))
-}
-
 fn at(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t), index] = args else { return None };
     if index.scalar() != Some(ScalarType::Int64) {
@@ -150,16 +145,7 @@ fn take(family: &Family, args: &[QType]) -> Option<Overload> {
         filling(family, args, args[0].clone(), |call, out| {
             let (rows, ids) = (call.array(0), call.array(1));
             call.charge_rows(ids.len())?;
-            out.reserve(ids.len())?;
-            for stride in call.meter().strides(ids.len()) {
-                for place in stride? {
-                    match ids.get(place).and_then(|id| id.as_i64()) {
-                        Some(id) => out.push_row_of(rows, row_number(id, rows.len())?)?,
-                        None => out.push_missing()?,
-                    }
-                }
-            }
-            Ok(())
+            out.take(rows, ids)
         })
     })
 }
@@ -179,8 +165,7 @@ fn slice(family: &Family, args: &[QType]) -> Option<Overload> {
                 return Err(refuse(format!("expected `size` in [0, {left}], but got {size}")));
             }
             let size = if size < 0 { left } else { size };
-            out.reserve(size as usize)?;
-            push_rows(call, out, rows, offset as usize..(offset + size) as usize)
+            out.join(&[(rows, offset as usize..(offset + size) as usize)])
         })
     })
 }
@@ -193,7 +178,7 @@ fn select(family: &Family, args: &[QType]) -> Option<Overload> {
             if rows.len() != mask.len() {
                 return Err(Fault::Sizes { sizes: vec![rows.len() as u64, mask.len() as u64] });
             }
-            push_where(call, out, rows, |row| mask.is_present(row))
+            out.choose(rows, mask)
         })
     })
 }
@@ -202,21 +187,18 @@ fn present_indices(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t)] = args else { return None };
     Some(filling(family, args, QType::Array(t.of(ScalarType::Int64)), |call, out| {
         let rows = call.array(0);
-        for stride in call.meter().strides(rows.len()) {
-            for row in stride?.filter(|row| rows.is_present(*row)) {
-                out.push(Some(&ScalarValue::Int64(row as i64)))?;
-            }
-        }
-        Ok(())
+        out.resize_for_kernel(ScalarType::Int64, chosen(rows))?;
+        let mut numbers = bytemuck::cast_slice_mut::<_, i64>(out.bytes_mut()).iter_mut();
+        each_chosen(rows, call.meter(), |row| {
+            numbers.next().into_iter().for_each(|number| *number = row as i64);
+            Ok(())
+        })
     }))
 }
 
 fn present_values(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(_)] = args else { return None };
-    Some(filling(family, args, args[0].clone(), |call, out| {
-        let rows = call.array(0);
-        push_where(call, out, rows, |row| rows.is_present(row))
-    }))
+    Some(filling(family, args, args[0].clone(), |call, out| out.choose(call.array(0), call.array(0))))
 }
 
 fn concat(family: &Family, args: &[QType]) -> Option<Overload> {
@@ -225,9 +207,7 @@ fn concat(family: &Family, args: &[QType]) -> Option<Overload> {
         filling(family, args, args[0].clone(), |call, out| {
             let (x, y) = (call.array(0), call.array(1));
             call.charge_rows(x.len() + y.len())?;
-            out.reserve(x.len() + y.len())?;
-            push_rows(call, out, x, 0..x.len())?;
-            push_rows(call, out, y, 0..y.len())
+            out.join(&[(x, 0..x.len()), (y, 0..y.len())])
         })
     })
 }
@@ -282,36 +262,6 @@ fn inverse_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
             Ok(())
         })
     })
-}
-
-/// Appends rows of an array.
-fn push_rows(
-    call: &KernelCall<'_>,
-    out: &mut RowsOut<'_>,
-    rows: &ArrayRows,
-    range: Range<usize>,
-) -> Result<(), Fault> {
-    for stride in call.meter().strides(range.len()) {
-        for row in stride? {
-            out.push_row_of(rows, range.start + row)?;
-        }
-    }
-    Ok(())
-}
-
-/// Appends the rows for which something holds.
-fn push_where(
-    call: &KernelCall<'_>,
-    out: &mut RowsOut<'_>,
-    rows: &ArrayRows,
-    holds: impl Fn(usize) -> bool,
-) -> Result<(), Fault> {
-    for stride in call.meter().strides(rows.len()) {
-        for row in stride?.filter(|row| holds(*row)) {
-            out.push_row_of(rows, row)?;
-        }
-    }
-    Ok(())
 }
 
 fn search(family: &Family, args: &[QType]) -> Option<Overload> {
@@ -404,12 +354,6 @@ fn constant(family: &Family, args: &[QType]) -> Option<Overload> {
         let value = call.value(1)?;
         let rows = rows_of_shape(call)?;
         call.charge_rows(rows)?;
-        out.reserve(rows)?;
-        for stride in call.meter().strides(rows) {
-            for _ in stride? {
-                out.push(value.scalar())?;
-            }
-        }
-        Ok(())
+        out.repeat(value.scalar(), rows)
     }))
 }

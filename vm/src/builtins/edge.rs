@@ -5,6 +5,7 @@ use crate::builtins::present::{Cell, Gathered, GroupsOf, check_children};
 use crate::builtins::strings::units::check_length;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::read_rows::ReadRows;
+use crate::operator::row_moves::each_chosen;
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::broadcast::check_count;
@@ -235,19 +236,18 @@ fn group_by(family: &Family, args: &[QType]) -> Option<Overload> {
         let mut groups = Distinct::new(rows, true, meter)?;
         let mapping = fill_rows(meter, |mapping| {
             let mut out = RowsOut::new(mapping, meter);
-            out.reserve(rows.len())?;
-            for stride in meter.strides(rows.len()) {
-                for row in stride? {
-                    if !rows.is_present(row) {
-                        out.push_missing()?;
-                        continue;
-                    }
-                    let is_nan = || rows.get(row).and_then(|value| value.as_f64()).is_some_and(f64::is_nan);
-                    if is_float && is_nan() {
-                        return Err(refuse("unable to group by NaN".to_owned()));
-                    }
-                    out.push(Some(&ScalarValue::Int64(groups.number(row)? as i64)))?;
+            out.resize(ScalarType::Int64, rows.len())?;
+            let numbers: &mut [i64] = bytemuck::cast_slice_mut(out.bytes_mut());
+            each_chosen(rows, meter, |row| {
+                let is_nan = || rows.get(row).and_then(|value| value.as_f64()).is_some_and(f64::is_nan);
+                if is_float && is_nan() {
+                    return Err(refuse("unable to group by NaN".to_owned()));
                 }
+                numbers[row] = groups.number(row)? as i64;
+                Ok(())
+            })?;
+            if let Some(presence) = rows.presence() {
+                out.presence_mut()?.copy_from_slice(presence);
             }
             Ok(())
         })?;
@@ -320,33 +320,16 @@ fn expand(family: &Family, args: &[QType]) -> Option<Overload> {
                 return Err(Fault::Sizes { sizes: vec![rows.len() as u64, edge.parent_size() as u64] });
             }
             let meter = call.meter();
+            call.charge_rows(edge.child_size())?;
+            if let Some(mapping) = edge.stored_mapping() {
+                return call.array_out().take(rows, mapping);
+            }
             let mapping = fill_rows(meter, |mapping| Ok(edge.write_mapping(mapping, meter)?))?;
-            call.charge_rows(mapping.len())?;
-            let mut out = call.array_out();
-            out.start(rows.element());
-            let outcome = expand_rows(rows, &mapping, &mut out, meter);
+            let outcome = call.array_out().take(rows, &mapping);
             meter.give_back(mapping.heap_bytes());
             outcome
         })
     })
-}
-
-fn expand_rows(
-    rows: &ArrayRows,
-    mapping: &ArrayRows,
-    out: &mut RowsOut<'_>,
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
-    out.reserve(mapping.len())?;
-    for stride in meter.strides(mapping.len()) {
-        for row in stride? {
-            match mapping.get(row).and_then(|parent| parent.as_i64()) {
-                Some(parent) => out.push_row_of(rows, parent as usize)?,
-                None => out.push_missing()?,
-            }
-        }
-    }
-    Ok(())
 }
 
 /// One row for each group of rows; without an edge, of all rows.
@@ -471,7 +454,7 @@ fn share_of<T: Cell + Key>(
 ) -> Result<Option<T>, Fault> {
     let (meter, share) = (call.meter(), call.plain::<f64>(call.len() - 1));
     let mut gathered = Gathered::<T>::new(meter, call.arena())?;
-    let present = gathered.present(ReadRows::kept(rows), group.iter().copied(), meter)?;
+    let present = gathered.present(ReadRows::kept(rows), group, meter)?;
     let value = order::inverse_cdf(present.values(), share, &|| meter.stop());
     meter.poll()?;
     Ok(value)

@@ -1,7 +1,8 @@
 //! The present rows of an array or of the groups of an edge, gathered for reductions and scans.
 
-use crate::operator::meter::{Meter, STRIDE, Scratch};
+use crate::operator::meter::{Meter, Scratch};
 use crate::operator::read_rows::ReadRows;
+use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::budget::Account;
 use crate::value::edge::Groups;
 use crate::value::{Edge, Fault};
@@ -17,6 +18,11 @@ pub(super) struct Unit;
 pub(super) trait Cell: Copy {
     fn read(rows: &ReadRows<'_>, row: usize) -> Self;
 
+    /// So many rows that say nothing but that they are present; `None` if rows have values.
+    fn alike(_: usize) -> Option<Vec<Self>> {
+        None
+    }
+
     /// All cells, if they stand one after the other as they are read.
     fn all<'a>(rows: &ReadRows<'a>) -> Option<&'a [Self]>;
 }
@@ -28,6 +34,11 @@ impl Cell for Unit {
 
     fn all<'a>(_: &ReadRows<'a>) -> Option<&'a [Unit]> {
         None
+    }
+
+    fn alike(count: usize) -> Option<Vec<Unit>> {
+        // Without a size, they take no memory.
+        Some(vec![Unit; count])
     }
 }
 
@@ -76,7 +87,7 @@ pub(super) struct Present<'a, T> {
 
 impl<'a, T> Present<'a, T> {
     fn new(values: &'a [T], places: &'a [u32], size: usize) -> Present<'a, T> {
-        Present { values, places: (!places.is_empty()).then_some(places), size }
+        Present { values, places: (values.len() < size).then_some(places), size }
     }
 
     pub(super) fn values(&self) -> &[T] {
@@ -108,31 +119,31 @@ impl<'m, T: Cell> Gathered<'m, T> {
         Ok(Gathered { few, many: (meter.vec(0)?, meter.vec(0)?) })
     }
 
-    /// The present ones of these rows.
+    /// The present rows of a group.
     pub(super) fn present(
         &mut self,
         rows: ReadRows<'_>,
-        group: impl ExactSizeIterator<Item = usize>,
+        group: impl Members,
         meter: &Meter<'_>,
     ) -> Result<Present<'_, T>, Fault> {
-        let size = group.len();
+        let size = group.count();
+        // Places are those of the values if none is missing.
+        let placed = if rows.are_all_present() { 0 } else { size };
         if size <= FEW {
             let (values, places) = &mut self.few;
             values.clear();
             places.clear();
             values.reserve(size);
-            let take_place = |place| {
-                places.push(place);
-                Ok(())
-            };
-            gather(&rows, group, meter, |value| values.push(value), take_place)?;
+            places.reserve(placed);
+            gather(&rows, group, meter, |value| values.push(value), |place| places.push(place))?;
             return Ok(Present::new(values, places, size));
         }
         let (values, places) = &mut self.many;
         values.clear();
         places.clear();
         values.reserve_exact(size)?;
-        gather(&rows, group, meter, |value| values.push(value), |place| places.append(place))?;
+        places.reserve_exact(placed)?;
+        gather(&rows, group, meter, |value| values.push(value), |place| places.push(place))?;
         Ok(Present::new(values, places, size))
     }
 
@@ -144,38 +155,169 @@ impl<'m, T: Cell> Gathered<'m, T> {
     ) -> Result<Present<'a, T>, Fault> {
         match T::all(&rows).filter(|_| rows.are_all_present()) {
             Some(values) => Ok(Present { values, places: None, size: rows.len() }),
-            None => self.present(rows, 0..rows.len(), meter),
+            None => self.present(rows, AllRows(rows.len()), meter),
         }
     }
 }
 
-/// Takes the values of the present rows; from the first missing row on, their places as well, those before it first.
+/// The rows of a group.
+pub(super) trait Members {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// Calls with the place in the group and the number of each row that is present.
+    fn each_present(
+        self,
+        rows: &ReadRows<'_>,
+        meter: &Meter<'_>,
+        f: impl FnMut(usize, usize),
+    ) -> Result<(), Fault>;
+}
+
+/// Those of these numbers.
+impl Members for &[usize] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn each_present(
+        self,
+        rows: &ReadRows<'_>,
+        meter: &Meter<'_>,
+        mut f: impl FnMut(usize, usize),
+    ) -> Result<(), Fault> {
+        let are_all_present = rows.are_all_present();
+        for stride in meter.strides(self.len()) {
+            let stride = stride?;
+            for (place, row) in stride.clone().zip(&self[stride]) {
+                if are_all_present || rows.is_present(*row) {
+                    f(place, *row);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All rows of an array.
+struct AllRows(usize);
+
+impl Members for AllRows {
+    fn count(&self) -> usize {
+        self.0
+    }
+
+    #[inline(always)]
+    fn each_present(
+        self,
+        rows: &ReadRows<'_>,
+        meter: &Meter<'_>,
+        mut f: impl FnMut(usize, usize),
+    ) -> Result<(), Fault> {
+        for stride in meter.strides(self.0) {
+            for first in stride?.step_by(ROWS_OF_A_WORD) {
+                let mut left = rows.word(first / ROWS_OF_A_WORD);
+                while left != 0 {
+                    let row = first + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    f(row, row);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes the values of the present rows, and their places if a row may be missing.
 fn gather<T: Cell>(
     rows: &ReadRows<'_>,
-    group: impl Iterator<Item = usize>,
+    group: impl Members,
     meter: &Meter<'_>,
     mut take: impl FnMut(T),
-    mut take_place: impl FnMut(u32) -> Result<(), Fault>,
+    mut take_place: impl FnMut(u32),
 ) -> Result<(), Fault> {
-    let (mut count, mut has_gap) = (0, false);
-    for (place, row) in group.enumerate() {
-        if place.is_multiple_of(STRIDE) {
-            meter.poll()?;
+    let (cells, are_all_present) = (T::all(rows), rows.are_all_present());
+    group.each_present(rows, meter, |place, row| {
+        take(cells.map_or_else(|| T::read(rows, row), |cells| cells[row]));
+        if !are_all_present {
+            take_place(place as u32);
         }
-        if !rows.is_present(row) {
-            continue;
+    })
+}
+
+/// The rows of all groups of an edge, one group behind the other: where they stand already, or moved there.
+pub(super) struct SideBySide<'a, T> {
+    values: Values<'a, T>,
+    starts: Starts<'a>,
+}
+
+enum Values<'a, T> {
+    There(&'a [T]),
+    Moved(Scratch<'a, T>),
+}
+
+enum Starts<'a> {
+    Points(&'a [usize]),
+    Counted(Scratch<'a, usize>),
+}
+
+impl<'a, T: Cell> SideBySide<'a, T> {
+    /// Those of an array that has a row for each child; `None` if a row may be missing, or cells are not one after the other.
+    pub(super) fn new(
+        rows: &ReadRows<'a>,
+        edge: &'a Edge,
+        meter: &'a Meter<'a>,
+    ) -> Result<Option<SideBySide<'a, T>>, Fault> {
+        let Some(cells) = T::all(rows).filter(|_| rows.are_all_present()) else { return Ok(None) };
+        if let Some(points) = edge.split_points() {
+            return Ok(Some(SideBySide { values: Values::There(cells), starts: Starts::Points(points) }));
         }
-        if count < place && !has_gap {
-            has_gap = true;
-            (0..count as u32).try_for_each(&mut take_place)?;
+        if edge.stored_mapping().is_none() {
+            return Ok(None);
         }
-        if has_gap {
-            take_place(place as u32)?;
+        let mut starts = meter.zeros::<usize>(edge.parent_size() + 2)?;
+        let mut values = meter.vec(cells.len())?;
+        for stride in meter.strides(cells.len()) {
+            values.extend_from_slice(&cells[stride?]);
         }
-        take(T::read(rows, row));
-        count += 1;
+        edge.place_children(&mut starts, meter, |row, place| values[place] = cells[row])?;
+        Ok(Some(SideBySide { values: Values::Moved(values), starts: Starts::Counted(starts) }))
     }
-    Ok(())
+
+    /// The rows of each group.
+    pub(super) fn groups(&self) -> impl Iterator<Item = Present<'_, T>> {
+        let values: &[T] = match &self.values {
+            Values::There(values) => values,
+            Values::Moved(values) => values,
+        };
+        let starts: &[usize] = match &self.starts {
+            Starts::Points(points) => points,
+            Starts::Counted(starts) => &starts[..starts.len() - 1],
+        };
+        starts.windows(2).map(|pair| Present::new(&values[pair[0]..pair[1]], &[], pair[1] - pair[0]))
+    }
+}
+
+/// How many rows each group of an edge has, and how many of them are present; `None` if the edge does not hold parents.
+pub(super) fn counts_of_groups<'m>(
+    rows: &ReadRows<'_>,
+    edge: &Edge,
+    meter: &'m Meter<'m>,
+) -> Result<Option<Scratch<'m, [u32; 2]>>, Fault> {
+    let mut counts = meter.zeros::<[u32; 2]>(edge.parent_size())?;
+    // Rows come in their order: a word of presence serves many.
+    let (mut number, mut word) = (usize::MAX, 0);
+    let has_parents = edge.each_child(meter, |row, parent| {
+        if row / ROWS_OF_A_WORD != number {
+            number = row / ROWS_OF_A_WORD;
+            word = rows.word(number);
+        }
+        let count = &mut counts[parent];
+        count[0] += 1;
+        count[1] += (word >> (row % ROWS_OF_A_WORD) & 1) as u32;
+    })?;
+    Ok(has_parents.then_some(counts))
 }
 
 /// The groups of an edge, whose memory counts until they go.
@@ -209,5 +351,71 @@ pub(super) fn check_children(rows: usize, edge: &Edge) -> Result<(), Fault> {
     match rows == edge.child_size() {
         true => Ok(()),
         false => Err(Fault::Sizes { sizes: vec![rows as u64, edge.child_size() as u64] }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::{ArrayRows, ScalarType, ScalarValue};
+    use fastrand::Rng;
+
+    fn random_rows(len: usize, share: f64, below: i64, rng: &mut Rng) -> ArrayRows {
+        let mut value = || (rng.f64() < share).then(|| ScalarValue::Int64(rng.i64(0..below)));
+        ArrayRows::from_values(ScalarType::Int64, &(0..len).map(|_| value()).collect::<Vec<_>>())
+    }
+
+    /// Groups of both kinds of edges, with children that have no parent, by each way to their rows.
+    #[test]
+    fn groups_are_the_same_however_they_are_gathered() {
+        let mut rng = Rng::with_seed(3);
+        for round in 0..200 {
+            let (len, parents) = (rng.usize(..300), rng.usize(1..20));
+            let edge = match round % 2 {
+                0 => Edge::from_mapping(
+                    random_rows(len, [1.0, 0.7][rng.usize(..2)], parents as i64, &mut rng),
+                    parents,
+                ),
+                _ => {
+                    let mut points: Vec<usize> =
+                        (1..parents).map(|_| rng.usize(..=len)).chain([0, len]).collect();
+                    points.sort_unstable();
+                    Edge::from_points(points)
+                }
+            };
+            let (edge, meter, arena) = (edge.expect("an edge"), Meter::of_default(), Bump::new());
+            let rows = random_rows(len, [1.0, 0.6][rng.usize(..2)], 1000, &mut rng);
+            let read = ReadRows::kept(&rows);
+            let mut gathered = Gathered::<i64>::new(&meter, &arena).expect("memory");
+            let groups = GroupsOf::new(&edge, &meter).expect("memory");
+            let expected: Vec<(Vec<i64>, Vec<i64>, usize)> = (0..groups.len())
+                .map(|group| {
+                    let present = gathered.present(read, groups.of(group), &meter).expect("memory");
+                    let places = (0..present.len()).map(|value| present.place(value)).collect();
+                    (present.values.to_vec(), places, present.size)
+                })
+                .collect();
+            for (group, (values, places, size)) in expected.iter().enumerate() {
+                let members = groups.of(group);
+                let present = |place: &usize| rows.get(members[*place]).and_then(|value| value.as_i64());
+                assert_eq!(
+                    *values,
+                    (0..members.len()).filter_map(|place| present(&place)).collect::<Vec<_>>()
+                );
+                let there = (0..members.len()).filter(|place| present(place).is_some());
+                assert_eq!(*places, there.map(|place| place as i64).collect::<Vec<_>>());
+                assert_eq!(*size, members.len());
+            }
+            if let Some(groups) = SideBySide::<i64>::new(&read, &edge, &meter).expect("memory") {
+                let found = groups.groups().map(|present| present.values.to_vec());
+                assert!(found.eq(expected.iter().map(|(values, ..)| values.clone())));
+            } else {
+                assert!(rows.presence().is_some());
+            }
+            if let Some(counts) = counts_of_groups(&read, &edge, &meter).expect("memory") {
+                let expected = expected.iter().map(|(values, _, size)| [*size as u32, values.len() as u32]);
+                assert!(counts.iter().copied().eq(expected));
+            }
+        }
     }
 }

@@ -14,7 +14,8 @@ use crate::operator::{Family, KernelCall};
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64};
 use crate::value::{Fault, QType, ScalarType};
-use crate::vector::Float;
+use crate::vector::math::dispatch::unary_rows;
+use crate::vector::math::lanes::Exp;
 use crate::vector::order::{self, Place};
 use crate::vector::select::Key;
 use crate::vector::spread::SummedFloat;
@@ -212,7 +213,7 @@ fn run<T: Cell, R: Pod>(
         None => group(&gathered.of_all(rows, meter)?, &|row| row)?,
         Some(edge) => {
             for members in GroupsOf::new(edge, meter)?.iter() {
-                let present = gathered.present(rows, members.iter().copied(), meter)?;
+                let present = gathered.present(rows, members, meter)?;
                 group(&present, &|place| members[place])?;
             }
         }
@@ -345,6 +346,9 @@ fn share<T: Key, R: SummedFloat>(of: Group<'_, T, R>) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Exponents whose powers are made together.
+const EXPONENTS: usize = 256;
+
 fn softmax<T: Copy, R: SummedFloat + Default>(
     of: Group<'_, T, R>,
     real: impl Fn(T) -> f64,
@@ -352,14 +356,23 @@ fn softmax<T: Copy, R: SummedFloat + Default>(
     let Group { rows: x, option: beta, out, meter } = of;
     let mut max = f64::NEG_INFINITY;
     for stride in meter.strides(x.len()) {
-        max = x.values()[stride?].iter().fold(max, |max, x| max.max(real(*x)));
+        for values in x.values()[stride?].chunks(TOGETHER) {
+            // As above: most values are below one that was met before.
+            if !values.iter().fold(true, |is_last, value| is_last & (real(*value) <= max)) {
+                max = values.iter().fold(max, |max, value| max.max(real(*value)));
+            }
+        }
     }
-    let (mut powers, mut sum) = (meter.vec::<f64>(x.len())?, 0.0);
+    let (mut powers, mut sum) = (meter.zeros::<f64>(x.len())?, 0.0);
     for stride in meter.strides(x.len()) {
-        for value in &x.values()[stride?] {
-            let power = Float::exp(beta * (real(*value) - max));
-            sum += power;
-            powers.push(power);
+        let stride = stride?;
+        let chunks = x.values()[stride.clone()].chunks(EXPONENTS).zip(powers[stride].chunks_mut(EXPONENTS));
+        for (values, powers) in chunks {
+            let mut exponents = [0.0; EXPONENTS];
+            let exponents = &mut exponents[..values.len()];
+            values.iter().zip(&mut *exponents).for_each(|(value, out)| *out = beta * (real(*value) - max));
+            unary_rows::<Exp, f64>(exponents, powers);
+            sum = powers.iter().fold(sum, |sum, power| sum + power);
         }
     }
     write(Group { rows: x, option: beta, out, meter }, |value| R::of(powers[value] / sum))

@@ -289,6 +289,15 @@ impl<T> Scratch<'_, T> {
         self.items.push(item);
     }
 
+    /// Appends items for which there is room.
+    pub fn extend_from_slice(&mut self, items: &[T])
+    where
+        T: Copy,
+    {
+        debug_assert!(self.items.len() + items.len() <= self.items.capacity(), "room for the items");
+        self.items.extend_from_slice(items);
+    }
+
     /// Appends an item, with more room if it takes it.
     ///
     /// # Errors

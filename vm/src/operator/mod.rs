@@ -42,6 +42,7 @@ pub(crate) mod reduction;
 mod results;
 pub mod row_by_row;
 pub(crate) mod row_fold;
+pub(crate) mod row_moves;
 pub mod rows_out;
 pub(crate) mod runs;
 pub mod scalar;

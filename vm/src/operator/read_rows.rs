@@ -1,8 +1,9 @@
 //! Rows of an argument where they are: in the frame, in a literal, or in memory that a host lends.
 
 use crate::layout::handle::RawRows;
+use crate::operator::block::rows_of_word;
 use crate::value::ArrayRows;
-use crate::value::array::cell_size;
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use bytemuck::Pod;
 
 /// The rows of an argument, which are only read.
@@ -63,6 +64,27 @@ impl<'f> ReadRows<'f> {
         }
     }
 
+    /// The presence of the rows of a word.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    pub(crate) fn word(&self, number: usize) -> u64 {
+        let present = rows_of_word(number, self.len());
+        match self.0 {
+            Place::Kept(rows) => rows.presence().map_or(present, |words| words[number]),
+            Place::Lent(rows) if rows.bitmap.is_null() => present,
+            Place::Lent(rows) => {
+                let (first, count) = (rows.offset + number * ROWS_OF_A_WORD, present.count_ones() as usize);
+                let bytes = first / 8..(first + count).div_ceil(8);
+                // SAFETY: the bitmap has a bit for each row: nine bytes, if the first bit is not that of a byte.
+                let bits = bytes
+                    .enumerate()
+                    .map(|(place, byte)| u128::from(unsafe { *rows.bitmap.add(byte) }) << (8 * place));
+                (bits.sum::<u128>() >> (first % 8)) as u64 & present
+            }
+        }
+    }
+
     /// The cell of a row, whatever stands there if it is missing.
     ///
     /// # Panics
@@ -96,6 +118,47 @@ impl<'f> ReadRows<'f> {
                 // SAFETY: the view has so many cells, one after the other, aligned; any bytes are a value.
                 is_in_place.then(|| unsafe { std::slice::from_raw_parts(first, rows.len) })
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::{ScalarType, ScalarValue};
+    use fastrand::Rng;
+
+    #[test]
+    fn words_of_presence_are_those_of_rows() {
+        let mut rng = Rng::with_seed(4);
+        for _ in 0..100 {
+            let (len, share) = (rng.usize(..300), [1.0, 0.5][rng.usize(..2)]);
+            let value = |i: usize| (rng.f64() < share).then_some(ScalarValue::Int64(i as i64));
+            let rows = ArrayRows::from_values(ScalarType::Int64, &(0..len).map(value).collect::<Vec<_>>());
+            let read = ReadRows::kept(&rows);
+            for number in 0..len.div_ceil(ROWS_OF_A_WORD) {
+                let bit = |row: usize| row < len && read.is_present(row);
+                let expected = (0..64).map(|i| u64::from(bit(number * 64 + i)) << i).sum::<u64>();
+                assert_eq!(read.word(number), expected);
+            }
+            // The same, lent with a bitmap that begins within a byte.
+            let Some(words) = rows.presence() else { continue };
+            let offset = rng.usize(..20);
+            let mut bitmap = vec![0u8; (offset + len).div_ceil(8)];
+            for row in (0..len).filter(|row| read.is_present(*row)) {
+                bitmap[(offset + row) / 8] |= 1 << ((offset + row) % 8);
+            }
+            let raw = RawRows {
+                element: ScalarType::Int64,
+                first: rows.bytes().as_ptr(),
+                step: 8,
+                len,
+                bitmap: bitmap.as_ptr(),
+                offset,
+            };
+            // SAFETY: cells and bitmap are there to the end of the block, and nobody writes them.
+            let lent = unsafe { ReadRows::lent(&raw) };
+            assert!((0..words.len()).map(|number| lent.word(number)).eq(words.iter().copied()));
         }
     }
 }

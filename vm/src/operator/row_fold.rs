@@ -315,6 +315,10 @@ pub(crate) fn fold_present<R: RowFold>(
         stopped = stopped || leaves % STRETCH == 0 && stop();
         let mut values = [R::MISSING; LEAF];
         let end = first + count;
+        if places.is_none() && !stopped {
+            values.iter_mut().zip(&present[first..end]).for_each(|(value, row)| *value = R::element(*row));
+            taken = end;
+        }
         while !stopped && taken < present.len() {
             let place = places.map_or(taken, |places| places[taken] as usize);
             if place >= end {

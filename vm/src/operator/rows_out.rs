@@ -17,6 +17,21 @@ impl<'a> RowsOut<'a> {
         RowsOut { rows, meter }
     }
 
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Type of the rows.
+    pub(crate) fn element(&self) -> ScalarType {
+        self.rows.element()
+    }
+
+    /// What memory is counted by.
+    pub(crate) fn meter(&self) -> &'a Meter<'a> {
+        self.meter
+    }
+
     /// Makes room for rows of a type: their cells are zero or what stood there, all of them are present.
     ///
     /// # Errors

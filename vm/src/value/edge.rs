@@ -100,6 +100,8 @@ impl Edge {
         let mut wrong = None;
         each_stretch(ids.len(), account, |mut rows| {
             let found = match mapping.presence() {
+                // Without a way out of the loop, it is one over vectors.
+                None if !ids[rows.clone()].iter().fold(false, |one_is, id| one_is | is_wrong(*id)) => None,
                 None => rows.find(|row| is_wrong(ids[*row])),
                 Some(_) => rows.find(|row| mapping.is_present(*row) && is_wrong(ids[*row])),
             };
@@ -271,6 +273,43 @@ impl Edge {
         filled.map(|()| groups)
     }
 
+    /// Calls with each child row that has a parent, and with the parent; `false` if the edge does not hold parents.
+    ///
+    /// # Errors
+    /// The run has to stop.
+    #[inline(always)]
+    pub(crate) fn each_child(
+        &self,
+        account: &dyn Account,
+        f: impl FnMut(usize, usize),
+    ) -> Result<bool, Exhausted> {
+        self.stored_mapping().map_or(Ok(false), |mapping| each_child(mapping, account, f).map(|()| true))
+    }
+
+    /// Calls with each child row that has a parent, and its place if the rows of all groups stood one group behind the other;
+    /// where each group begins then, and the end. For an edge that holds parents.
+    ///
+    /// # Errors
+    /// The run has to stop.
+    ///
+    /// # Panics
+    /// If there are not two more starts than parents, all of them 0.
+    #[inline(always)]
+    pub(crate) fn place_children(
+        &self,
+        starts: &mut [usize],
+        account: &dyn Account,
+        f: impl FnMut(usize, usize),
+    ) -> Result<(), Exhausted> {
+        let Form::Mapping(mapping, parents) = &self.form else { return Ok(()) };
+        assert!(
+            starts.len() == parents + 2 && starts.iter().all(|start| *start == 0),
+            "zeros for the starts"
+        );
+        count_children(mapping, starts, account)?;
+        place_children(mapping, starts, account, f)
+    }
+
     fn fill(&self, groups: &mut Groups, account: &dyn Account) -> Result<(), Exhausted> {
         let Groups { starts, members } = groups;
         reserve_exact(starts, self.parent_size() + 2, account)?;
@@ -294,26 +333,52 @@ fn fill_by_mapping(
     account: &dyn Account,
 ) -> Result<(), Exhausted> {
     let Groups { starts, members } = groups;
-    let ids: &[i64] = &bytemuck::cast_slice(mapping.bytes())[..mapping.len()];
-    let parent = |row: &usize| mapping.is_present(*row).then(|| ids[*row] as usize);
-    // One more than there are parents: a start is counted behind its place, and moves on to its end.
     fill_up_to(starts, parents + 2, 0, account)?;
-    each_stretch(mapping.len(), account, |rows| {
-        rows.filter_map(|row| parent(&row)).for_each(|parent| starts[parent + 2] += 1);
-    })?;
-    each_stretch(parents, account, |rows| rows.for_each(|parent| starts[parent + 2] += starts[parent + 1]))?;
-    reserve_exact(members, starts[parents + 1], account)?;
-    fill_up_to(members, starts[parents + 1], 0, account)?;
-    each_stretch(mapping.len(), account, |rows| {
-        for row in rows {
-            if let Some(parent) = parent(&row) {
-                members[starts[parent + 1]] = row;
-                starts[parent + 1] += 1;
-            }
-        }
-    })?;
+    count_children(mapping, starts, account)?;
+    let all = starts[parents + 1];
+    reserve_exact(members, all, account)?;
+    fill_up_to(members, all, 0, account)?;
+    place_children(mapping, starts, account, |row, place| members[place] = row)?;
     starts.truncate(parents + 1);
     Ok(())
+}
+
+/// Writes where the children of each parent begin, one place behind its own: of two more places than there are parents, which
+/// are 0.
+fn count_children(mapping: &ArrayRows, starts: &mut [usize], account: &dyn Account) -> Result<(), Exhausted> {
+    each_child(mapping, account, |_, parent| starts[parent + 2] += 1)?;
+    each_stretch(starts.len() - 2, account, |parents| {
+        parents.for_each(|parent| starts[parent + 2] += starts[parent + 1]);
+    })
+}
+
+/// Calls with each child row and its place among those of all groups, one group behind the other. Each start is at its own
+/// place then, with the end of all groups behind the last one.
+fn place_children(
+    mapping: &ArrayRows,
+    starts: &mut [usize],
+    account: &dyn Account,
+    mut f: impl FnMut(usize, usize),
+) -> Result<(), Exhausted> {
+    each_child(mapping, account, |row, parent| {
+        let next = &mut starts[parent + 1];
+        f(row, *next);
+        *next += 1;
+    })
+}
+
+/// Calls with each child row that has a parent, and with the parent.
+#[inline(always)]
+fn each_child(
+    mapping: &ArrayRows,
+    account: &dyn Account,
+    mut f: impl FnMut(usize, usize),
+) -> Result<(), Exhausted> {
+    let ids: &[i64] = &bytemuck::cast_slice(mapping.bytes())[..mapping.len()];
+    each_stretch(mapping.len(), account, |rows| match mapping.presence() {
+        None => rows.clone().zip(&ids[rows]).for_each(|(row, parent)| f(row, *parent as usize)),
+        Some(_) => rows.filter(|row| mapping.is_present(*row)).for_each(|row| f(row, ids[row] as usize)),
+    })
 }
 
 /// Rows between two questions whether the run has to stop.

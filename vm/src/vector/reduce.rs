@@ -91,27 +91,37 @@ pub fn kurtosis<T: SummedFloat>(values: &[T], stop: StopCheck<'_>) -> Option<T> 
     Some(T::of(values.len() as f64 * fourth / (squares * squares) - 3.0))
 }
 
-/// Position of the first value that is the best, or of the first NaN.
-fn best<T: Reducible>(values: &[T], stop: StopCheck<'_>, better: impl Fn(T, T) -> bool) -> Option<usize> {
-    let first = *values.first()?;
-    let mut at = 0;
-    let (place, _) = fold(values, stop, (0, first), |(best, known): (usize, T), x| {
-        let replaces = !known.is_nan() && (x.is_nan() || better(x, known));
-        let found = if replaces { (at, x) } else { (best, known) };
-        at += 1;
-        found
-    });
+/// Values that are looked at together for one that is better than the best so far.
+const TOGETHER: usize = 64;
+
+/// Position of the first value that is the best, or of the first NaN: a value is no better than one that it is `not_better` than.
+fn best<T: Reducible>(values: &[T], stop: StopCheck<'_>, not_better: impl Fn(T, T) -> bool) -> Option<usize> {
+    let (mut place, mut known) = (0, *values.first()?);
+    for (number, together) in values.chunks(TOGETHER).enumerate() {
+        if known.is_nan() || number % (STRETCH / TOGETHER) == 0 && stop() {
+            break;
+        }
+        // Without a way out of the loop, it is one over vectors; NaN is not worse than anything.
+        if together.iter().fold(true, |are_worse, x| are_worse & not_better(*x, known)) {
+            continue;
+        }
+        for (at, x) in together.iter().enumerate() {
+            if !known.is_nan() && !not_better(*x, known) {
+                (place, known) = (number * TOGETHER + at, *x);
+            }
+        }
+    }
     Some(place)
 }
 
 /// Position of the first maximum; NaN is above all.
 pub fn argmax<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<usize> {
-    best(values, stop, |a, b| a > b)
+    best(values, stop, |a, b| a <= b)
 }
 
 /// Position of the first minimum; NaN is below all.
 pub fn argmin<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<usize> {
-    best(values, stop, |a, b| a < b)
+    best(values, stop, |a, b| a >= b)
 }
 
 /// The value in the middle, of an even number the lower one; NaN if there is one.

@@ -1,0 +1,398 @@
+//! Row moves: rows of one array that become rows of another, as they are.
+//!
+//! ```text
+//! take     a b c d  by numbers 2 0 - 2       c a - c         a number, or a missing one, for each row of the result
+//! choose   a b c d  where the mask is 1101   a b d           the rows under the bits that are set
+//! join     a b c    0..2, then d e  1..2     a b e           ranges of arrays, one behind the other
+//! ```
+//!
+//! How many rows come out is known before the first one moves. Plain cells are then moved as words of their size in loops
+//! that know it; strings, whose places depend on the rows before them, are appended one by one. Presence is looked at only
+//! where an array has words of it.
+//!
+//! Without success there are no rows.
+
+use crate::operator::meter::Meter;
+use crate::operator::rows_out::RowsOut;
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::{ArrayRows, Fault, ScalarValue};
+use bytemuck::Pod;
+use std::ops::Range;
+
+/// Code for the unsigned integer that is as large as a cell; nothing for rows without cells.
+macro_rules! with_cell {
+    ($element:expr, $cell:ident => $code:expr) => {
+        match cell_size($element) {
+            1 => with_cell!(u8, $cell: $code),
+            4 => with_cell!(u32, $cell: $code),
+            8 => with_cell!(u64, $cell: $code),
+            _ => {}
+        }
+    };
+    ($rust:ty, $cell:ident: $code:expr) => {{
+        type $cell = $rust;
+        $code
+    }};
+}
+
+/// All cells of an array.
+fn cells<C: Pod>(rows: &ArrayRows) -> &[C] {
+    &bytemuck::cast_slice(rows.bytes())[..rows.len()]
+}
+
+/// All cells of a result.
+fn cells_mut<'o, C: Pod>(out: &'o mut RowsOut<'_>) -> &'o mut [C] {
+    let len = out.len();
+    &mut bytemuck::cast_slice_mut(out.cells_mut())[..len]
+}
+
+/// The row of this number.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn row_number(number: i64, rows: usize) -> Result<usize, Fault> {
+    let row = usize::try_from(number).ok().filter(|row| *row < rows);
+    row.ok_or_else(|| Fault::Range { message: format!("array index {number} out of range [0, {rows})") })
+}
+
+/// Calls with each place, and the row whose number stands there, if one does.
+#[inline(always)]
+fn each_number(
+    numbers: &ArrayRows,
+    rows: usize,
+    meter: &Meter<'_>,
+    mut f: impl FnMut(usize, Option<usize>),
+) -> Result<(), Fault> {
+    let all: &[i64] = cells(numbers);
+    for stride in meter.strides(numbers.len()) {
+        let stride = stride?;
+        if numbers.presence().is_some() {
+            for place in stride {
+                let number = numbers.is_present(place).then(|| row_number(all[place], rows));
+                f(place, number.transpose()?);
+            }
+            continue;
+        }
+        // A number below 0 is a large one without its sign. Without a way out of the loop, it is one over vectors.
+        let is_wrong = |number: &i64| *number as u64 >= rows as u64;
+        let numbers = &all[stride.clone()];
+        if numbers.iter().fold(false, |one_is, number| one_is | is_wrong(number)) {
+            numbers.iter().try_for_each(|number| row_number(*number, rows).map(drop))?;
+        }
+        stride.zip(numbers).for_each(|(place, number)| f(place, Some(*number as usize)));
+    }
+    Ok(())
+}
+
+/// Calls with each row that a mask chooses.
+#[inline(always)]
+pub(crate) fn each_chosen(
+    mask: &ArrayRows,
+    meter: &Meter<'_>,
+    mut f: impl FnMut(usize) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    for stride in meter.strides(mask.len()) {
+        let stride = stride?;
+        let Some(words) = mask.presence() else {
+            stride.into_iter().try_for_each(&mut f)?;
+            continue;
+        };
+        for first in stride.step_by(ROWS_OF_A_WORD) {
+            let mut left = words[first / ROWS_OF_A_WORD];
+            while left != 0 {
+                f(first + left.trailing_zeros() as usize)?;
+                left &= left - 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rows that a mask chooses.
+pub(crate) fn chosen(mask: &ArrayRows) -> usize {
+    mask.presence().map_or(mask.len(), |words| words.iter().map(|word| word.count_ones() as usize).sum())
+}
+
+impl RowsOut<'_> {
+    /// Becomes the rows of these numbers: one for each, missing where the number or its row is.
+    ///
+    /// # Errors
+    /// There is no row of a number; no memory, or the run has to stop.
+    ///
+    /// # Panics
+    /// If the numbers are not INT64.
+    pub(crate) fn take(&mut self, rows: &ArrayRows, numbers: &ArrayRows) -> Result<(), Fault> {
+        self.start(rows.element());
+        let taken = self.take_rows(rows, numbers);
+        self.finish(taken)
+    }
+
+    fn take_rows(&mut self, rows: &ArrayRows, numbers: &ArrayRows) -> Result<(), Fault> {
+        let (element, meter) = (rows.element(), self.meter());
+        if !element.is_plain() {
+            self.reserve(numbers.len())?;
+            let mut pushed = Ok(());
+            each_number(numbers, rows.len(), meter, |_, row| match row {
+                _ if pushed.is_err() => {}
+                Some(row) => pushed = self.push_row_of(rows, row),
+                None => pushed = self.push_missing(),
+            })?;
+            return pushed;
+        }
+        self.resize_for_kernel(element, numbers.len())?;
+        with_cell!(element, C => {
+            let (from, to) = (cells::<C>(rows), cells_mut::<C>(self));
+            each_number(numbers, rows.len(), meter, |place, row| to[place] = row.map_or(0, |row| from[row]))?;
+        });
+        let has_cells = cell_size(element) > 0;
+        if has_cells && rows.presence().is_none() && numbers.presence().is_none() {
+            return Ok(());
+        }
+        let presence = self.presence_mut()?;
+        each_number(numbers, rows.len(), meter, |place, row| {
+            let is_missing = !row.is_some_and(|row| rows.is_present(row));
+            presence[place / ROWS_OF_A_WORD] &= !(u64::from(is_missing) << (place % ROWS_OF_A_WORD));
+        })
+    }
+
+    /// Becomes the rows where a mask of as many rows is present.
+    ///
+    /// # Errors
+    /// No memory, or the run has to stop.
+    pub(crate) fn choose(&mut self, rows: &ArrayRows, mask: &ArrayRows) -> Result<(), Fault> {
+        assert_eq!(rows.len(), mask.len(), "a mask of the rows");
+        self.start(rows.element());
+        let chosen = self.choose_rows(rows, mask);
+        self.finish(chosen)
+    }
+
+    fn choose_rows(&mut self, rows: &ArrayRows, mask: &ArrayRows) -> Result<(), Fault> {
+        let (element, meter, count) = (rows.element(), self.meter(), chosen(mask));
+        if !element.is_plain() {
+            self.reserve(count)?;
+            return each_chosen(mask, meter, |row| self.push_row_of(rows, row));
+        }
+        self.resize_for_kernel(element, count)?;
+        with_cell!(element, C => {
+            let (from, to) = (cells::<C>(rows), cells_mut::<C>(self));
+            let mut places = to.iter_mut();
+            each_chosen(mask, meter, |row| {
+                if let Some(place) = places.next() {
+                    *place = from[row];
+                }
+                Ok(())
+            })?;
+        });
+        if rows.presence().is_some() {
+            let (presence, mut place) = (self.presence_mut()?, 0);
+            each_chosen(mask, meter, |row| {
+                presence[place / ROWS_OF_A_WORD] &=
+                    !(u64::from(!rows.is_present(row)) << (place % ROWS_OF_A_WORD));
+                place += 1;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Becomes ranges of rows of arrays of one type, one behind the other.
+    ///
+    /// # Errors
+    /// No memory, or the run has to stop.
+    ///
+    /// # Panics
+    /// If an array has no such rows.
+    pub(crate) fn join(&mut self, parts: &[(&ArrayRows, Range<usize>)]) -> Result<(), Fault> {
+        self.start(parts[0].0.element());
+        let joined = self.join_rows(parts);
+        self.finish(joined)
+    }
+
+    fn join_rows(&mut self, parts: &[(&ArrayRows, Range<usize>)]) -> Result<(), Fault> {
+        let (element, meter) = (parts[0].0.element(), self.meter());
+        let count = parts.iter().map(|(_, range)| range.len()).sum();
+        if !element.is_plain() {
+            self.reserve(count)?;
+            for (rows, range) in parts {
+                for stride in meter.strides(range.len()) {
+                    stride?.try_for_each(|row| self.push_row_of(rows, range.start + row))?;
+                }
+            }
+            return Ok(());
+        }
+        self.resize_for_kernel(element, count)?;
+        with_cell!(element, C => {
+            let mut to = cells_mut::<C>(self);
+            for (rows, range) in parts {
+                let (here, behind) = to.split_at_mut(range.len());
+                for stride in meter.strides(range.len()) {
+                    let stride = stride?;
+                    here[stride.clone()].copy_from_slice(&cells::<C>(rows)[range.clone()][stride]);
+                }
+                to = behind;
+            }
+        });
+        if parts.iter().any(|(rows, _)| rows.presence().is_some()) {
+            let (presence, mut first) = (self.presence_mut()?, 0);
+            for (rows, range) in parts.iter() {
+                for stride in meter.strides(range.len()) {
+                    for row in stride? {
+                        let (place, is_missing) = (first + row, !rows.is_present(range.start + row));
+                        presence[place / ROWS_OF_A_WORD] &=
+                            !(u64::from(is_missing) << (place % ROWS_OF_A_WORD));
+                    }
+                }
+                first += range.len();
+            }
+        }
+        Ok(())
+    }
+
+    /// Becomes so many rows of one value, or of none.
+    ///
+    /// # Errors
+    /// No memory, or the run has to stop.
+    ///
+    /// # Panics
+    /// If the value is of another type than the rows are.
+    pub(crate) fn repeat(&mut self, value: Option<&ScalarValue>, count: usize) -> Result<(), Fault> {
+        let (element, meter) = (self.element(), self.meter());
+        let is_of_type = |value: &ScalarValue| value.scalar_type().storage() == element.storage();
+        assert!(value.is_none_or(is_of_type), "a row of the array's type");
+        let bits = value.map_or(Some(0), ScalarValue::plain_bits);
+        let Some(bits) = bits.filter(|_| element.is_plain()) else {
+            self.reserve(count)?;
+            return meter.strides(count).try_for_each(|stride| stride?.try_for_each(|_| self.push(value)));
+        };
+        self.resize_for_kernel(element, count)?;
+        with_cell!(element, C => {
+            let to = cells_mut::<C>(self);
+            for stride in meter.strides(count) {
+                to[stride?].fill(bits as C);
+            }
+        });
+        if value.is_none() {
+            self.presence_mut()?.fill(0);
+        }
+        Ok(())
+    }
+
+    /// No rows if they could not be made; else without words of presence that say nothing.
+    fn finish(&mut self, made: Result<(), Fault>) -> Result<(), Fault> {
+        match made {
+            Ok(()) => self.normalize(),
+            Err(_) => self.start(self.element()),
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::ScalarType;
+    use fastrand::Rng;
+
+    const ELEMENTS: [ScalarType; 6] = [
+        ScalarType::Unit,
+        ScalarType::Boolean,
+        ScalarType::Int32,
+        ScalarType::Int64,
+        ScalarType::Float64,
+        ScalarType::Text,
+    ];
+
+    fn value(element: ScalarType, rng: &mut Rng) -> ScalarValue {
+        match element {
+            ScalarType::Unit => ScalarValue::Unit,
+            ScalarType::Boolean => ScalarValue::Boolean(rng.bool()),
+            ScalarType::Int32 => ScalarValue::Int32(rng.i32(..)),
+            ScalarType::Int64 => ScalarValue::Int64(rng.i64(..)),
+            ScalarType::Float64 => ScalarValue::Float64(rng.f64()),
+            _ => ScalarValue::Text("ab".repeat(rng.usize(..4)).into()),
+        }
+    }
+
+    /// Rows of which this share is present.
+    fn random_rows(element: ScalarType, len: usize, share: f64, rng: &mut Rng) -> ArrayRows {
+        let values: Vec<_> = (0..len).map(|_| (rng.f64() < share).then(|| value(element, rng))).collect();
+        ArrayRows::from_values(element, &values)
+    }
+
+    /// What a move makes, in rows that were others before.
+    fn moved(
+        element: ScalarType,
+        f: impl FnOnce(&mut RowsOut<'_>) -> Result<(), Fault>,
+    ) -> Result<ArrayRows, Fault> {
+        let meter = Meter::of_default();
+        let mut rows = random_rows(element, 30, 0.5, &mut Rng::with_seed(9));
+        f(&mut RowsOut::new(&mut rows, &meter)).map(|()| rows)
+    }
+
+    fn from_rows(element: ScalarType, rows: impl Iterator<Item = Option<ScalarValue>>) -> ArrayRows {
+        ArrayRows::from_values(element, &rows.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn moved_rows_are_those_of_one_by_one() {
+        let mut rng = Rng::with_seed(5);
+        for round in 0..600 {
+            let (element, len) = (ELEMENTS[round % ELEMENTS.len()], rng.usize(..200));
+            let share = [1.0, 0.8, 0.1][rng.usize(..3)];
+            let rows = random_rows(element, len, share, &mut rng);
+            let mask = random_rows(ScalarType::Unit, len, [1.0, 0.5, 0.0][rng.usize(..3)], &mut rng);
+            let chosen = rows.iter().zip(mask.iter()).filter_map(|(row, mask)| mask.map(|_| row));
+            let expected = from_rows(element, chosen);
+            let found = moved(element, |out| out.choose(&rows, &mask)).expect("memory");
+            assert_eq!(found.presence().is_some(), expected.iter().any(|row| row.is_none()));
+            assert_eq!(found, expected);
+
+            let other = random_rows(element, rng.usize(..200), share, &mut rng);
+            let ends = [rng.usize(..=len), rng.usize(..=other.len())];
+            let starts = ends.map(|end| rng.usize(..=end));
+            let parts = [(&rows, starts[0]..ends[0]), (&other, starts[1]..ends[1])];
+            let joined = parts.iter().flat_map(|(rows, range)| range.clone().map(|row| rows.get(row)));
+            let expected = from_rows(element, joined);
+            assert_eq!(moved(element, |out| out.join(&parts)), Ok(expected));
+
+            if len > 0 {
+                let number = |rng: &mut Rng| ScalarValue::Int64(rng.i64(0..len as i64));
+                let numbers: Vec<_> =
+                    (0..rng.usize(..200)).map(|_| (rng.f64() < share).then(|| number(&mut rng))).collect();
+                let place = |number: &Option<ScalarValue>| number.as_ref().and_then(|number| number.as_i64());
+                let taken = numbers.iter().map(|number| place(number).and_then(|row| rows.get(row as usize)));
+                let expected = from_rows(element, taken);
+                let numbers = ArrayRows::from_values(ScalarType::Int64, &numbers);
+                assert_eq!(moved(element, |out| out.take(&rows, &numbers)), Ok(expected));
+            }
+            for one in [None, Some(value(element, &mut rng))] {
+                let found = moved(element, |out| {
+                    out.start(element);
+                    out.repeat(one.as_ref(), len)
+                });
+                assert_eq!(found, Ok(from_rows(element, (0..len).map(|_| one.clone()))));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_of_no_row_is_named() {
+        for element in ELEMENTS {
+            let rows = random_rows(element, 70, 1.0, &mut Rng::with_seed(1));
+            for (wrong, place) in [(70, 0), (-1, 65), (i64::MIN, 199), (i64::MAX, 3)] {
+                for missing in [None, Some(130)] {
+                    let number = |at| if at == place { wrong } else { at as i64 % 70 };
+                    let numbers =
+                        (0..200).map(|at| (Some(at) != missing).then(|| ScalarValue::Int64(number(at))));
+                    let numbers = ArrayRows::from_values(ScalarType::Int64, &numbers.collect::<Vec<_>>());
+                    let meter = Meter::of_default();
+                    let mut out = ArrayRows::new(element);
+                    let fault =
+                        RowsOut::new(&mut out, &meter).take(&rows, &numbers).expect_err("no such row");
+                    assert_eq!(fault.to_string(), format!("array index {wrong} out of range [0, 70)"));
+                    assert_eq!(out.len(), 0);
+                }
+            }
+        }
+    }
+}
