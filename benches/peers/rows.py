@@ -453,4 +453,5 @@ def main():
         print(f"\n{kind}: {len(values)} workloads, geometric mean {geometric_mean(values):.2f}, least {min(values):.2f}")
 
 
-main()
+if __name__ == "__main__":
+    main()

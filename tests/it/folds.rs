@@ -91,3 +91,53 @@ fn sums_along_axes() {
         }
     }
 }
+
+/// A group's fold is that of its rows alone: with zeros of both signs, NaN, missing rows, groups without rows, and rows without
+/// a group.
+#[test]
+fn folds_of_groups_are_those_of_their_rows() {
+    const GROUPS: usize = 5;
+    let folds =
+        ["math.sum", "math.max", "math.min", "array.count", "math.prod", "math.argmax", "math.argmin"];
+    let floats = ["math.mean", "math.var", "math.median"];
+    let special = |element: ScalarType, row: usize| match (element, row % 13) {
+        (ScalarType::Float64, 3) => Some(ScalarValue::Float64(-0.0)),
+        (ScalarType::Float64, 7) => Some(ScalarValue::Float64(0.0)),
+        (ScalarType::Float64, 11) if row > 400 => Some(ScalarValue::Float64(f64::NAN)),
+        _ => None,
+    };
+    for (element, gap) in
+        [(ScalarType::Float64, usize::MAX), (ScalarType::Float64, 3), (ScalarType::Int32, usize::MAX)]
+    {
+        for (count, orphans) in [(0, false), (4, false), (100, true), (700, false), (700, true)] {
+            let Value::Array(class, all) = rows(count, element, gap) else {
+                unreachable!("rows are an array")
+            };
+            let of_row = |row| all.get(row).and_then(|value| special(element, row).or(Some(value)));
+            let x = ArrayRows::from_values(element, &(0..count).map(of_row).collect::<Vec<_>>());
+            // No row is in the last group.
+            let parent =
+                |row: usize| (!orphans || row % 7 > 0).then_some((row * row / 3 % (GROUPS - 1)) as i64);
+            let mapping: Vec<_> = (0..count).map(|row| parent(row).map(ScalarValue::Int64)).collect();
+            let m = ArrayRows::from_values(ScalarType::Int64, &mapping);
+            let inputs = [("x", x), ("m", m)].map(|(name, rows)| (name, Value::Array(class, Arc::new(rows))));
+            for fold in folds.iter().chain(floats.iter().filter(|_| element.is_float())) {
+                let Value::Array(_, found) =
+                    check(&format!("{fold}(x, edge.from_mapping(m, int64({GROUPS})))"), &inputs)
+                else {
+                    panic!("{fold} of groups is an array");
+                };
+                for group in 0..GROUPS {
+                    let alone = check(&format!("{fold}(array.select(x, m == {group}))"), &inputs);
+                    let alone = alone.scalar().cloned();
+                    let of_group = found.get(group);
+                    assert_eq!(
+                        format!("{of_group:?}"),
+                        format!("{alone:?}"),
+                        "{fold} of group {group}, {count} rows"
+                    );
+                }
+            }
+        }
+    }
+}

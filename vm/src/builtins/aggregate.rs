@@ -9,7 +9,8 @@ use crate::builtins::present::{
     Cell, Gathered, GroupsOf, Present, SideBySide, Unit, check_children, counts_of_groups, with_number,
 };
 use crate::layout::PlainSlot;
-use crate::operator::meter::STRIDE;
+use crate::operator::meter::{Meter, STRIDE};
+use crate::operator::read_rows::ReadRows;
 use crate::operator::row_fold::{
     ALL, ANY, BestOf, COUNT, MeanOf, RowFold, SumOf, count_of_rows, fold_of_rows, fold_present,
 };
@@ -17,7 +18,8 @@ use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, Kernel, Overload};
 use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
-use crate::value::{Fault, QType, ScalarType};
+use crate::value::{Edge, Fault, QType, ScalarType};
+use crate::vector::fold::Fold;
 use crate::vector::reduce::{self, Reducible};
 use crate::vector::stop::StopCheck;
 
@@ -152,12 +154,26 @@ fn grouped(args: &[QType]) -> Option<ScalarType> {
     }
 }
 
+/// Appends a row for each parent without a look at one group after the other; `false` if it cannot.
+type AtOnce = fn(&ReadRows<'_>, &Edge, &mut RowsOut<'_>, &Meter<'_>) -> Result<bool, Fault>;
+
 /// An overload that gives one value, or with an edge one row for each parent. A BOOLEAN at the end is an
 /// option.
 fn over_groups<T: Cell + 'static, R: PlainSlot>(
     family: &Family,
     args: &[QType],
     result: QType,
+    f: impl Fn(Present<'_, T>, bool, StopCheck<'_>) -> R + Send + Sync + 'static,
+) -> Overload {
+    over_groups_at_once(family, args, result, |_, _, _, _| Ok(false), f)
+}
+
+/// The same with a faster way for edges that hold parents.
+fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
+    family: &Family,
+    args: &[QType],
+    result: QType,
+    at_once: AtOnce,
     f: impl Fn(Present<'_, T>, bool, StopCheck<'_>) -> R + Send + Sync + 'static,
 ) -> Overload {
     let option = (args.last() == Some(&BOOLEAN)).then(|| args.len() - 1);
@@ -188,6 +204,9 @@ fn over_groups<T: Cell + 'static, R: PlainSlot>(
         let mut out = call.array_out();
         out.start(element);
         out.reserve(edge.parent_size())?;
+        if at_once(&rows, edge, &mut out, meter)? {
+            return meter.poll();
+        }
         let mut since_poll = 0;
         let mut add = |present: Present<'_, T>| {
             since_poll += present.size + 1;
@@ -267,10 +286,39 @@ fn folded<R: RowFold<Row: Cell>>(family: &Family, args: &[QType]) -> Overload {
     let result = R::Out::plain_qtype();
     match args {
         [QType::Array(_)] => family.make(args, result, Kernel::Reduction(fold_of_rows::<R>())),
-        _ => over_groups::<R::Row, R::Out>(family, args, result, |rows, _, stop| {
-            fold_present::<R>(rows.values, rows.places, rows.size, stop)
-        }),
+        _ => {
+            over_groups_at_once::<R::Row, R::Out>(family, args, result, fold_at_once::<R>, |rows, _, stop| {
+                fold_present::<R>(rows.values, rows.places, rows.size, stop)
+            })
+        }
     }
+}
+
+/// Folds the rows of all groups at once, each into what is known of its group: a fold whose parts may be any.
+fn fold_at_once<R: RowFold<Row: Cell>>(
+    rows: &ReadRows<'_>,
+    edge: &Edge,
+    out: &mut RowsOut<'_>,
+    meter: &Meter<'_>,
+) -> Result<bool, Fault> {
+    let cells = R::Row::all(rows).filter(|_| R::Fold::HAS_ANY_PARTS && rows.are_all_present());
+    let (Some(cells), Some(_)) = (cells, edge.stored_mapping()) else { return Ok(false) };
+    let mut parts = meter.zeros::<<R::Fold as Fold>::Part>(edge.parent_size())?;
+    let mut counts = meter.zeros::<u32>(edge.parent_size())?;
+    let (known, met) = (&mut parts[..], &mut counts[..]);
+    edge.each_child(meter, |row, parent| {
+        let part = R::Fold::leaf(&[R::element(cells[row])]);
+        known[parent] = if met[parent] == 0 { part } else { R::Fold::join(known[parent], part) };
+        met[parent] += 1;
+    })?;
+    for stride in meter.strides(parts.len()) {
+        for group in stride? {
+            let count = counts[group] as usize;
+            let part = if count == 0 { R::Fold::leaf(&[]) } else { parts[group] };
+            push(out, R::result(R::Fold::finish(part, count), count as u64))?;
+        }
+    }
+    Ok(true)
 }
 
 fn best<const GREATEST: bool>(name: &str, meaning: &str) -> Family {

@@ -11,7 +11,6 @@ use crate::operator::meter::{Meter, Scratch};
 use crate::value::array::cell_size;
 use crate::value::budget::Account;
 use crate::value::{ArrayRows, Exhausted, Fault, ScalarType};
-use bytemuck::Pod;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
@@ -39,16 +38,30 @@ pub(super) struct Distinct<'r> {
 
 /// The numbers of integers from the least one on, each more by 1; 0 for one that was not met.
 struct Direct<'r> {
+    integers: Integers<'r>,
     least: i64,
     numbers: Scratch<'r, u32>,
 }
 
+/// Cells of a type of integers.
+#[derive(Clone, Copy)]
+enum Integers<'r> {
+    Int32(&'r [i32]),
+    Int64(&'r [i64]),
+}
+
 impl<'r> Direct<'r> {
     /// `None` unless the rows are integers of which there cannot be many more than rows.
-    fn new(rows: &ArrayRows, meter: &'r Meter<'r>) -> Result<Option<Direct<'r>>, Fault> {
-        let ends = match rows.element() {
-            ScalarType::Int32 => ends::<i32>(rows, meter)?,
-            ScalarType::Int64 => ends::<i64>(rows, meter)?,
+    fn new(rows: &'r ArrayRows, meter: &'r Meter<'r>) -> Result<Option<Direct<'r>>, Fault> {
+        let (integers, ends) = match rows.element() {
+            ScalarType::Int32 => {
+                let cells = &bytemuck::cast_slice(rows.bytes())[..rows.len()];
+                (Integers::Int32(cells), ends::<i32>(cells, meter)?)
+            }
+            ScalarType::Int64 => {
+                let cells = &bytemuck::cast_slice(rows.bytes())[..rows.len()];
+                (Integers::Int64(cells), ends::<i64>(cells, meter)?)
+            }
             _ => return Ok(None),
         };
         let Some((least, greatest)) = ends else { return Ok(None) };
@@ -56,13 +69,21 @@ impl<'r> Direct<'r> {
         if distances >= (2 * rows.len()) as u64 {
             return Ok(None);
         }
-        Ok(Some(Direct { least, numbers: meter.zeros(distances as usize + 1)? }))
+        Ok(Some(Direct { integers, least, numbers: meter.zeros(distances as usize + 1)? }))
+    }
+
+    /// Where the number of a row's integer stands.
+    fn number_mut(&mut self, row: usize) -> &mut u32 {
+        let value = match self.integers {
+            Integers::Int32(cells) => cells[row].into(),
+            Integers::Int64(cells) => cells[row],
+        };
+        &mut self.numbers[value.abs_diff(self.least) as usize]
     }
 }
 
 /// The least and the greatest cell, of missing rows too; `None` without rows.
-fn ends<T: Pod + Ord + Into<i64>>(rows: &ArrayRows, meter: &Meter<'_>) -> Result<Option<(i64, i64)>, Fault> {
-    let cells: &[T] = &bytemuck::cast_slice(rows.bytes())[..rows.len()];
+fn ends<T: Copy + Ord + Into<i64>>(cells: &[T], meter: &Meter<'_>) -> Result<Option<(i64, i64)>, Fault> {
     let Some(mut ends) = cells.first().map(|first| (*first, *first)) else { return Ok(None) };
     for stride in meter.strides(cells.len()) {
         ends = cells[stride?].iter().fold(ends, |(least, greatest), x| (least.min(*x), greatest.max(*x)));
@@ -117,12 +138,8 @@ impl<'r> Distinct<'r> {
     /// The number of the value in a row that is present; values are numbered from 0 as they come.
     #[inline]
     pub(super) fn number(&mut self, row: usize) -> Result<usize, Fault> {
-        if let Some(Direct { least, numbers }) = &mut self.direct {
-            let value = match self.rows.element() {
-                ScalarType::Int32 => bytemuck::cast_slice::<_, i32>(self.rows.bytes())[row].into(),
-                _ => bytemuck::cast_slice::<_, i64>(self.rows.bytes())[row],
-            };
-            let number = &mut numbers[value.abs_diff(*least) as usize];
+        if let Some(direct) = &mut self.direct {
+            let number = direct.number_mut(row);
             if *number == 0 {
                 self.firsts.append(row as u32)?;
                 *number = self.firsts.len() as u32;

@@ -281,7 +281,8 @@ impl<'a, T: Cell> SideBySide<'a, T> {
         for stride in meter.strides(cells.len()) {
             values.extend_from_slice(&cells[stride?]);
         }
-        edge.place_children(&mut starts, meter, |row, place| values[place] = cells[row])?;
+        let places: &mut [T] = &mut values;
+        edge.place_children(&mut starts, meter, |row, place| places[place] = cells[row])?;
         Ok(Some(SideBySide { values: Values::Moved(values), starts: Starts::Counted(starts) }))
     }
 
@@ -307,13 +308,13 @@ pub(super) fn counts_of_groups<'m>(
 ) -> Result<Option<Scratch<'m, [u32; 2]>>, Fault> {
     let mut counts = meter.zeros::<[u32; 2]>(edge.parent_size())?;
     // Rows come in their order: a word of presence serves many.
-    let (mut number, mut word) = (usize::MAX, 0);
+    let (mut number, mut word, places) = (usize::MAX, 0, &mut counts[..]);
     let has_parents = edge.each_child(meter, |row, parent| {
         if row / ROWS_OF_A_WORD != number {
             number = row / ROWS_OF_A_WORD;
             word = rows.word(number);
         }
-        let count = &mut counts[parent];
+        let count = &mut places[parent];
         count[0] += 1;
         count[1] += (word >> (row % ROWS_OF_A_WORD) & 1) as u32;
     })?;
