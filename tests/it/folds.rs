@@ -116,8 +116,9 @@ fn folds_of_groups_are_those_of_their_rows() {
             let of_row = |row| all.get(row).and_then(|value| special(element, row).or(Some(value)));
             let x = ArrayRows::from_values(element, &(0..count).map(of_row).collect::<Vec<_>>());
             // No row is in the last group.
-            let parent =
-                |row: usize| (!orphans || row % 7 > 0).then_some((row * row / 3 % (GROUPS - 1)) as i64);
+            let parent = |row: usize| {
+                (!orphans || !row.is_multiple_of(7)).then_some((row * row / 3 % (GROUPS - 1)) as i64)
+            };
             let mapping: Vec<_> = (0..count).map(|row| parent(row).map(ScalarValue::Int64)).collect();
             let m = ArrayRows::from_values(ScalarType::Int64, &mapping);
             let inputs = [("x", x), ("m", m)].map(|(name, rows)| (name, Value::Array(class, Arc::new(rows))));
