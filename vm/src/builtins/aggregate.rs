@@ -6,7 +6,8 @@
 //! ```
 
 use crate::builtins::present::{
-    Cell, Gathered, GroupsOf, Present, SideBySide, Unit, check_children, counts_of_groups, with_number,
+    Cell, Gathered, GroupsOf, Members, Present, SideBySide, Unit, check_children, counts_of_groups,
+    with_number,
 };
 use crate::layout::PlainSlot;
 use crate::operator::meter::{Meter, STRIDE};
@@ -229,7 +230,7 @@ fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
             return meter.poll();
         }
         for group in GroupsOf::new(edge, meter)?.iter() {
-            add(gathered.present(rows, group, meter)?)?;
+            add(gathered.present(rows, Members::Of(group), meter)?)?;
         }
         meter.poll()
     });

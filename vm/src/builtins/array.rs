@@ -1,6 +1,7 @@
 //! `array.*`: rows chosen, ordered and counted; arrays of a shape.
 
 use crate::builtins::distinct::Distinct;
+use crate::operator::read_rows::ReadRows;
 use crate::operator::row_moves::{chosen, each_chosen, row_number};
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
@@ -189,7 +190,7 @@ fn present_indices(family: &Family, args: &[QType]) -> Option<Overload> {
         let rows = call.array(0);
         out.resize_for_kernel(ScalarType::Int64, chosen(rows))?;
         let mut numbers = bytemuck::cast_slice_mut::<_, i64>(out.bytes_mut()).iter_mut();
-        each_chosen(rows, call.meter(), |row| {
+        each_chosen(&ReadRows::kept(rows), call.meter(), |row| {
             numbers.next().into_iter().for_each(|number| *number = row as i64);
             Ok(())
         })

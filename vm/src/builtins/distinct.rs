@@ -69,7 +69,9 @@ impl<'r> Direct<'r> {
         if distances >= (2 * rows.len()) as u64 {
             return Ok(None);
         }
-        Ok(Some(Direct { integers, least, numbers: meter.zeros(distances as usize + 1)? }))
+        // Where there is no memory for so many, there may be enough for a hash of the few that are met.
+        let numbers = meter.zeros(distances as usize + 1).ok();
+        Ok(numbers.map(|numbers| Direct { integers, least, numbers }))
     }
 
     /// Where the number of a row's integer stands.
@@ -216,6 +218,7 @@ fn plain_key(rows: &ArrayRows, row: usize, joins_zeros: bool) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operator::meter::MeterLimits;
     use crate::value::ScalarValue;
     use hashbrown::HashMap;
 
@@ -235,6 +238,17 @@ mod tests {
             drop(distinct);
             assert_eq!(meter.alive(), 0);
         }
+    }
+
+    #[test]
+    fn a_few_integers_need_no_memory_for_all_between_them() {
+        let values: Vec<_> = (0..5000).map(|i| Some(ScalarValue::Int64(i % 2 * 9000))).collect();
+        let rows = ArrayRows::from_values(ScalarType::Int64, &values);
+        let limits = MeterLimits { bytes_alive: 9000, ..MeterLimits::DEFAULT };
+        let meter = Meter::new(&limits, 0);
+        let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
+        assert!(distinct.direct.is_none());
+        assert_eq!([4, 7, 2].map(|row| distinct.number(row)), [Ok(0), Ok(1), Ok(0)]);
     }
 
     /// Rows for several tables, as numbers and as texts.

@@ -1,7 +1,7 @@
 //! `edge.*`, and what else goes along an edge: expanding, collapsing, joining, quantiles.
 
 use crate::builtins::distinct::Distinct;
-use crate::builtins::present::{Cell, Gathered, GroupsOf, check_children};
+use crate::builtins::present::{Cell, Gathered, GroupsOf, Members, check_children};
 use crate::builtins::strings::units::check_length;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::read_rows::ReadRows;
@@ -238,7 +238,7 @@ fn group_by(family: &Family, args: &[QType]) -> Option<Overload> {
             let mut out = RowsOut::new(mapping, meter);
             out.resize(ScalarType::Int64, rows.len())?;
             let numbers: &mut [i64] = bytemuck::cast_slice_mut(out.bytes_mut());
-            each_chosen(rows, meter, |row| {
+            each_chosen(&ReadRows::kept(rows), meter, |row| {
                 let is_nan = || rows.get(row).and_then(|value| value.as_f64()).is_some_and(f64::is_nan);
                 if is_float && is_nan() {
                     return Err(refuse("unable to group by NaN".to_owned()));
@@ -454,7 +454,7 @@ fn share_of<T: Cell + Key>(
 ) -> Result<Option<T>, Fault> {
     let (meter, share) = (call.meter(), call.plain::<f64>(call.len() - 1));
     let mut gathered = Gathered::<T>::new(meter, call.arena())?;
-    let present = gathered.present(ReadRows::kept(rows), group, meter)?;
+    let present = gathered.present(ReadRows::kept(rows), Members::Of(group), meter)?;
     let value = order::inverse_cdf(present.values(), share, &|| meter.stop());
     meter.poll()?;
     Ok(value)

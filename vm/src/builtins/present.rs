@@ -2,6 +2,7 @@
 
 use crate::operator::meter::{Meter, Scratch};
 use crate::operator::read_rows::ReadRows;
+use crate::operator::row_moves::each_chosen;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::budget::Account;
 use crate::value::edge::Groups;
@@ -123,7 +124,7 @@ impl<'m, T: Cell> Gathered<'m, T> {
     pub(super) fn present(
         &mut self,
         rows: ReadRows<'_>,
-        group: impl Members,
+        group: Members<'_>,
         meter: &Meter<'_>,
     ) -> Result<Present<'_, T>, Fault> {
         let size = group.count();
@@ -155,31 +156,29 @@ impl<'m, T: Cell> Gathered<'m, T> {
     ) -> Result<Present<'a, T>, Fault> {
         match T::all(&rows).filter(|_| rows.are_all_present()) {
             Some(values) => Ok(Present { values, places: None, size: rows.len() }),
-            None => self.present(rows, AllRows(rows.len()), meter),
+            None => self.present(rows, Members::All(rows.len()), meter),
         }
     }
 }
 
 /// The rows of a group.
-pub(super) trait Members {
-    /// How many there are.
-    fn count(&self) -> usize;
+#[derive(Clone, Copy)]
+pub(super) enum Members<'g> {
+    /// Those of these numbers.
+    Of(&'g [usize]),
+    /// All of so many.
+    All(usize),
+}
+
+impl Members<'_> {
+    fn count(self) -> usize {
+        match self {
+            Members::Of(numbers) => numbers.len(),
+            Members::All(count) => count,
+        }
+    }
 
     /// Calls with the place in the group and the number of each row that is present.
-    fn each_present(
-        self,
-        rows: &ReadRows<'_>,
-        meter: &Meter<'_>,
-        f: impl FnMut(usize, usize),
-    ) -> Result<(), Fault>;
-}
-
-/// Those of these numbers.
-impl Members for &[usize] {
-    fn count(&self) -> usize {
-        self.len()
-    }
-
     #[inline(always)]
     fn each_present(
         self,
@@ -187,41 +186,18 @@ impl Members for &[usize] {
         meter: &Meter<'_>,
         mut f: impl FnMut(usize, usize),
     ) -> Result<(), Fault> {
+        let Members::Of(numbers) = self else {
+            return each_chosen(rows, meter, |row| {
+                f(row, row);
+                Ok(())
+            });
+        };
         let are_all_present = rows.are_all_present();
-        for stride in meter.strides(self.len()) {
+        for stride in meter.strides(numbers.len()) {
             let stride = stride?;
-            for (place, row) in stride.clone().zip(&self[stride]) {
+            for (place, row) in stride.clone().zip(&numbers[stride]) {
                 if are_all_present || rows.is_present(*row) {
                     f(place, *row);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// All rows of an array.
-struct AllRows(usize);
-
-impl Members for AllRows {
-    fn count(&self) -> usize {
-        self.0
-    }
-
-    #[inline(always)]
-    fn each_present(
-        self,
-        rows: &ReadRows<'_>,
-        meter: &Meter<'_>,
-        mut f: impl FnMut(usize, usize),
-    ) -> Result<(), Fault> {
-        for stride in meter.strides(self.0) {
-            for first in stride?.step_by(ROWS_OF_A_WORD) {
-                let mut left = rows.word(first / ROWS_OF_A_WORD);
-                while left != 0 {
-                    let row = first + left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    f(row, row);
                 }
             }
         }
@@ -232,7 +208,7 @@ impl Members for AllRows {
 /// Takes the values of the present rows, and their places if a row may be missing.
 fn gather<T: Cell>(
     rows: &ReadRows<'_>,
-    group: impl Members,
+    group: Members<'_>,
     meter: &Meter<'_>,
     mut take: impl FnMut(T),
     mut take_place: impl FnMut(u32),
@@ -306,10 +282,13 @@ pub(super) fn counts_of_groups<'m>(
     edge: &Edge,
     meter: &'m Meter<'m>,
 ) -> Result<Option<Scratch<'m, [u32; 2]>>, Fault> {
+    if edge.stored_mapping().is_none() {
+        return Ok(None);
+    }
     let mut counts = meter.zeros::<[u32; 2]>(edge.parent_size())?;
     // Rows come in their order: a word of presence serves many.
     let (mut number, mut word, places) = (usize::MAX, 0, &mut counts[..]);
-    let has_parents = edge.each_child(meter, |row, parent| {
+    edge.each_child(meter, |row, parent| {
         if row / ROWS_OF_A_WORD != number {
             number = row / ROWS_OF_A_WORD;
             word = rows.word(number);
@@ -318,7 +297,7 @@ pub(super) fn counts_of_groups<'m>(
         count[0] += 1;
         count[1] += (word >> (row % ROWS_OF_A_WORD) & 1) as u32;
     })?;
-    Ok(has_parents.then_some(counts))
+    Ok(Some(counts))
 }
 
 /// The groups of an edge, whose memory counts until they go.
@@ -391,7 +370,8 @@ mod tests {
             let groups = GroupsOf::new(&edge, &meter).expect("memory");
             let expected: Vec<(Vec<i64>, Vec<i64>, usize)> = (0..groups.len())
                 .map(|group| {
-                    let present = gathered.present(read, groups.of(group), &meter).expect("memory");
+                    let present =
+                        gathered.present(read, Members::Of(groups.of(group)), &meter).expect("memory");
                     let places = (0..present.len()).map(|value| present.place(value)).collect();
                     (present.values.to_vec(), places, present.size)
                 })

@@ -8,7 +8,9 @@
 //!
 //! Floats are added in double and rounded to their type row by row; integers stay what they are.
 
-use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children, with_number};
+use crate::builtins::present::{
+    Cell, Gathered, GroupsOf, Members, Present, Unit, check_children, with_number,
+};
 use crate::operator::meter::{Meter, Scratch};
 use crate::operator::{Family, KernelCall};
 use crate::value::array::ROWS_OF_A_WORD;
@@ -213,7 +215,7 @@ fn run<T: Cell, R: Pod>(
         None => group(&gathered.of_all(rows, meter)?, &|row| row)?,
         Some(edge) => {
             for members in GroupsOf::new(edge, meter)?.iter() {
-                let present = gathered.present(rows, members, meter)?;
+                let present = gathered.present(rows, Members::Of(members), meter)?;
                 group(&present, &|place| members[place])?;
             }
         }

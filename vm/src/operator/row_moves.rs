@@ -13,6 +13,7 @@
 //! Without success there are no rows.
 
 use crate::operator::meter::Meter;
+use crate::operator::read_rows::ReadRows;
 use crate::operator::rows_out::RowsOut;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{ArrayRows, Fault, ScalarValue};
@@ -84,21 +85,21 @@ fn each_number(
     Ok(())
 }
 
-/// Calls with each row that a mask chooses.
+/// Calls with each row that is present: of a mask, the rows that it chooses.
 #[inline(always)]
 pub(crate) fn each_chosen(
-    mask: &ArrayRows,
+    rows: &ReadRows<'_>,
     meter: &Meter<'_>,
     mut f: impl FnMut(usize) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    for stride in meter.strides(mask.len()) {
+    for stride in meter.strides(rows.len()) {
         let stride = stride?;
-        let Some(words) = mask.presence() else {
+        if rows.are_all_present() {
             stride.into_iter().try_for_each(&mut f)?;
             continue;
-        };
+        }
         for first in stride.step_by(ROWS_OF_A_WORD) {
-            let mut left = words[first / ROWS_OF_A_WORD];
+            let mut left = rows.word(first / ROWS_OF_A_WORD);
             while left != 0 {
                 f(first + left.trailing_zeros() as usize)?;
                 left &= left - 1;
@@ -170,13 +171,13 @@ impl RowsOut<'_> {
         let (element, meter, count) = (rows.element(), self.meter(), chosen(mask));
         if !element.is_plain() {
             self.reserve(count)?;
-            return each_chosen(mask, meter, |row| self.push_row_of(rows, row));
+            return each_chosen(&ReadRows::kept(mask), meter, |row| self.push_row_of(rows, row));
         }
         self.resize_for_kernel(element, count)?;
         with_cell!(element, C => {
             let (from, to) = (cells::<C>(rows), cells_mut::<C>(self));
             let mut places = to.iter_mut();
-            each_chosen(mask, meter, |row| {
+            each_chosen(&ReadRows::kept(mask), meter, |row| {
                 if let Some(place) = places.next() {
                     *place = from[row];
                 }
@@ -185,7 +186,7 @@ impl RowsOut<'_> {
         });
         if rows.presence().is_some() {
             let (presence, mut place) = (self.presence_mut()?, 0);
-            each_chosen(mask, meter, |row| {
+            each_chosen(&ReadRows::kept(mask), meter, |row| {
                 presence[place / ROWS_OF_A_WORD] &=
                     !(u64::from(!rows.is_present(row)) << (place % ROWS_OF_A_WORD));
                 place += 1;

@@ -273,7 +273,7 @@ impl Edge {
         filled.map(|()| groups)
     }
 
-    /// Calls with each child row that has a parent, and with the parent; `false` if the edge does not hold parents.
+    /// Calls with each child row that has a parent, and with the parent: none for an edge that does not hold parents.
     ///
     /// # Errors
     /// The run has to stop.
@@ -282,8 +282,8 @@ impl Edge {
         &self,
         account: &dyn Account,
         f: impl FnMut(usize, usize),
-    ) -> Result<bool, Exhausted> {
-        self.stored_mapping().map_or(Ok(false), |mapping| each_child(mapping, account, f).map(|()| true))
+    ) -> Result<(), Exhausted> {
+        self.stored_mapping().map_or(Ok(()), |mapping| each_child(mapping, account, f))
     }
 
     /// Calls with each child row that has a parent, and its place if the rows of all groups stood one group behind the other;
@@ -293,7 +293,7 @@ impl Edge {
     /// The run has to stop.
     ///
     /// # Panics
-    /// If there are not two more starts than parents, all of them 0.
+    /// If there are not two more starts than parents, or they are not 0.
     #[inline(always)]
     pub(crate) fn place_children(
         &self,
