@@ -71,15 +71,24 @@ fn pack(bytes: &[u8; ROWS_OF_A_WORD]) -> u64 {
     chunks.fold(0, |word, (i, chunk)| word | u64::from_le_bytes(*chunk).wrapping_mul(GATHER) >> 56 << (8 * i))
 }
 
-/// True where vectors of 512 bits are worth a copy of the loop: arithmetic on floats, and masks by bits. Other loops
-/// with presence are as fast in 256 bits.
-const fn gains_by_width(has_presence: bool, result: ScalarType, by_bits: bool) -> bool {
-    by_bits || !has_presence && matches!(result, ScalarType::Float32 | ScalarType::Float64)
+/// True where vectors of 512 bits are worth a copy of the loop: arithmetic on floats, and what wide cells make masks or truths
+/// of. Other loops with presence are as fast in 256 bits.
+const fn gains_by_width(has_presence: bool, result: ScalarType, are_wide: bool) -> bool {
+    match result {
+        ScalarType::Unit | ScalarType::Boolean => are_wide,
+        ScalarType::Float32 | ScalarType::Float64 => !has_presence,
+        _ => false,
+    }
 }
 
 /// True if presence becomes the bits of a word row by row, without bytes in between: of a result that is nothing else, by
 /// cells as wide as words.
 const fn by_bits(arguments: &[(ScalarType, bool)], result: ScalarType) -> bool {
+    are_wide(arguments) && matches!(result, ScalarType::Unit)
+}
+
+/// True if no argument can miss, and the widest cells are as wide as words.
+const fn are_wide(arguments: &[(ScalarType, bool)]) -> bool {
     let (mut widest, mut index) = (0, 0);
     while index < arguments.len() {
         let (scalar, is_optional) = arguments[index];
@@ -91,7 +100,7 @@ const fn by_bits(arguments: &[(ScalarType, bool)], result: ScalarType) -> bool {
         }
         index += 1;
     }
-    widest == 8 && matches!(result, ScalarType::Unit)
+    widest == 8
 }
 
 macro_rules! block_kernel {
@@ -106,8 +115,8 @@ macro_rules! block_kernel {
                 runs: if const { O::FALLIBLE } {
                     [$each::<F, $($A,)+ R, O>; 3]
                 } else if const {
-                    let by_bits = by_bits(&[$(($A::SCALAR, $A::OPTIONAL)),+], R::SCALAR);
-                    !gains_by_width(R::OPTIONAL $(|| $A::OPTIONAL)+, R::SCALAR, by_bits)
+                    let are_wide = are_wide(&[$(($A::SCALAR, $A::OPTIONAL)),+]);
+                    !gains_by_width(R::OPTIONAL $(|| $A::OPTIONAL)+, R::SCALAR, are_wide)
                 } {
                     [$name::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>]
                 } else {

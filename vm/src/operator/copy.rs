@@ -83,24 +83,25 @@ pub(crate) unsafe fn move_value(
 /// # Errors
 /// The run has to stop.
 pub fn copy_elements(view: &NdView<'_>, cells: &mut [u8], meter: &Meter<'_>) -> Result<(), Fault> {
-    if cells.is_empty() {
-        return Ok(());
-    }
-    let size = cells.len() / view.len();
-    if view.is_contiguous() {
-        let parts = view.bytes()[view.start()..].chunks(STRIDE * size);
-        for (to, from) in cells.chunks_mut(STRIDE * size).zip(parts) {
+    copy_elements_since(&mut STRIDE.clone(), view, cells, meter)
+}
+
+/// The same for one of many copies, which may be small: it polls when enough elements were copied since the last poll.
+///
+/// # Errors
+/// The run has to stop.
+pub fn copy_elements_since(
+    since_poll: &mut usize,
+    view: &NdView<'_>,
+    cells: &mut [u8],
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    view.copy_in_parts(cells, |count| {
+        *since_poll += count;
+        if *since_poll >= STRIDE {
+            *since_poll = 0;
             meter.poll()?;
-            to.copy_from_slice(&from[..to.len()]);
         }
-        return Ok(());
-    }
-    let mut offsets = view.offsets();
-    for cells in cells.chunks_mut(STRIDE * size) {
-        meter.poll()?;
-        for (cell, at) in cells.chunks_exact_mut(size).zip(&mut offsets) {
-            cell.copy_from_slice(&view.bytes()[at..][..size]);
-        }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -421,6 +421,14 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
         state.parts.push(part);
         (state.leaf, state.kept) = (state.leaves.next_size(), 0);
     }
+    if state.leaf == state.leaves.count() && state.leaf > 0 {
+        // Each run is a leaf.
+        let runs = values.chunks_exact(state.leaf);
+        values = runs.remainder();
+        for run in runs {
+            state.parts.push(to_word(F::leaf(run)));
+        }
+    }
     while let Some((head, rest)) = values.split_at_checked(state.leaf) {
         state.parts.push(to_word(F::leaf(head)));
         state.leaf = state.leaves.next_size();
@@ -479,6 +487,16 @@ pub(super) fn results<F: Fold>(
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
 unsafe fn finish<F: Fold<Out: PlainSlot>>(known: &Known<'_>, runs: Runs, out: *mut u8, stop: StopCheck<'_>) {
+    if known.parts.len() == runs.count && (1..=LEAF).contains(&runs.run) {
+        // Each run is a leaf: there is nothing to join.
+        for (number, part) in known.parts.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe {
+                F::Out::store(out.add(number * size_of::<F::Out>()), F::finish(of_word(*part), runs.run))
+            };
+        }
+        return;
+    }
     for (number, value) in results::<F>(known.parts, runs).enumerate() {
         if (number + 1).is_multiple_of(STRIDE) && stop() {
             return;

@@ -15,10 +15,13 @@ use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::{Shape, Strides};
 use crate::value::{NdType, NdView, ScalarType};
+use crate::vector::Level;
+use crate::vector::level::Loop;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 /// Runs shorter than this are gathered, several to a block.
-const SHORT_RUN: usize = 48;
+const SHORT_RUN: usize = 128;
 
 /// Axes that operands are walked over, as few as they allow.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +67,7 @@ impl Space {
     }
 
     /// Elements of a run.
-    fn run(&self) -> usize {
+    pub(crate) fn run(&self) -> usize {
         self.shape[self.last()]
     }
 
@@ -127,6 +130,12 @@ impl Space {
     /// Elements from a position to the end of its run.
     pub(crate) fn left_of_run(&self, position: &Position) -> usize {
         self.run() - position.place[self.last()]
+    }
+
+    /// Runs from that of a position on, along the axis before the last one: between two of them operands move by
+    /// [`Walk::between_runs`].
+    pub(crate) fn runs_left(&self, position: &Position) -> usize {
+        self.last().checked_sub(1).map_or(1, |axis| self.shape[axis] - position.place[axis])
     }
 
     /// Moves a position from the begin of a run to an element, if the next run begins with it, one step along the axis
@@ -318,58 +327,132 @@ impl<'a> Walk<'a> {
     /// As [`Walk::data`].
     #[inline(never)]
     unsafe fn gather_cells(&self, space: &Space, place: &Shape, count: usize, buffer: *mut u8) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match self.size {
-                1 => self.gather::<u8>(space, place, count, buffer),
-                4 => self.gather::<u32>(space, place, count, buffer),
-                _ => self.gather::<u64>(space, place, count, buffer),
+        match self.size {
+            1 => Level::best().run(Gather::<u8> { walk: self, space, place: *place, count, to: buffer }),
+            4 => {
+                Level::best().run(Gather::<u32> {
+                    walk: self,
+                    space,
+                    place: *place,
+                    count,
+                    to: buffer.cast(),
+                });
+            }
+            _ => {
+                Level::best().run(Gather::<u64> {
+                    walk: self,
+                    space,
+                    place: *place,
+                    count,
+                    to: buffer.cast(),
+                });
             }
         }
     }
+}
 
-    /// # Safety
-    /// As [`Walk::data`]; cells are of the size of `T`.
-    unsafe fn gather<T: Copy>(&self, space: &Space, place: &Shape, mut count: usize, buffer: *mut u8) {
-        let (last, mut place, mut to) = (space.last(), *place, buffer.cast::<T>());
+/// A block that is gathered: there are so many elements from a place on, of cells of the size of `T`, and room for them.
+struct Gather<'g, T> {
+    walk: &'g Walk<'g>,
+    space: &'g Space,
+    place: Shape,
+    count: usize,
+    to: *mut T,
+}
+
+impl<T: Copy> Loop for Gather<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Gather { walk, space, mut place, mut count, mut to } = self;
+        let last = space.last();
+        let size = space.shape[last];
         while count > 0 {
-            let run = count.min(space.shape[last] - place[last]);
-            // SAFETY: the run is of elements of the view, which lie inside of its bytes; the buffer has room.
+            let run = count.min(size - place[last]);
+            // Whole runs one after the other along the axis before.
+            let rows = match last.checked_sub(1) {
+                Some(axis) if run == size => (count / run).min(space.shape[axis] - place[axis]),
+                _ => 1,
+            };
+            let steps = (walk.strides[last], walk.between_runs(space));
+            // SAFETY: the runs are of elements of the view, which lie inside of its bytes; there is room for them.
             unsafe {
-                copy_run(self.at(space, &place).cast::<T>(), self.strides[last], to, run);
-                to = to.add(run);
-            }
-            count -= run;
-            place[last] += run;
-            for axis in (1..=last).rev() {
-                if place[axis] < space.shape[axis] {
-                    break;
+                let from = walk.at(space, &place).cast::<T>();
+                match run {
+                    1 => copy_short_runs::<T, 1>(from, steps, to, rows),
+                    2 => copy_short_runs::<T, 2>(from, steps, to, rows),
+                    3 => copy_short_runs::<T, 3>(from, steps, to, rows),
+                    4 => copy_short_runs::<T, 4>(from, steps, to, rows),
+                    _ => copy_runs(from, steps, to, run, rows),
                 }
+                to = to.add(run * rows);
+            }
+            count -= run * rows;
+            place[last] += run;
+            if place[last] < size {
+                break;
+            }
+            place[last] = 0;
+            let Some(mut axis) = last.checked_sub(1) else { break };
+            place[axis] += rows;
+            while axis > 0 && place[axis] == space.shape[axis] {
                 place[axis] = 0;
-                place[axis - 1] += 1;
+                axis -= 1;
+                place[axis] += 1;
             }
         }
     }
 }
 
 /// # Safety
-/// There are `count` cells at `from` in steps of so many bytes, and room for them at `to`.
-unsafe fn copy_run<T: Copy>(from: *const T, step: isize, to: *mut T, count: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if step == size_of::<T>() as isize {
-            // Of bytes, for the address of a cell may be an odd one.
-            let bytes = count * size_of::<T>();
-            to.cast::<u8>().copy_from_nonoverlapping(from.cast::<u8>(), bytes);
-            return;
+/// There are `RUN` cells in steps of so many bytes, `rows` times at a distance of so many bytes, and room for them at `to`.
+#[inline(always)]
+unsafe fn copy_short_runs<T: Copy, const RUN: usize>(
+    from: *const T,
+    (step, between): (isize, isize),
+    to: *mut T,
+    rows: usize,
+) {
+    for row in 0..rows {
+        let from = from.wrapping_byte_offset(between.wrapping_mul(row as isize));
+        for index in 0..RUN {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let cell = from.wrapping_byte_offset(step.wrapping_mul(index as isize)).read_unaligned();
+                to.add(row * RUN + index).write(cell);
+            }
         }
-        if step == 0 {
-            let cell = from.read_unaligned();
-            (0..count).for_each(|index| to.add(index).write(cell));
-            return;
-        }
-        for index in 0..count {
-            to.add(index).write(from.wrapping_byte_offset(step * index as isize).read_unaligned());
+    }
+}
+
+/// # Safety
+/// As [`copy_short_runs`], for runs of `run` cells.
+#[inline(always)]
+unsafe fn copy_runs<T: Copy>(
+    from: *const T,
+    (step, between): (isize, isize),
+    to: *mut T,
+    run: usize,
+    rows: usize,
+) {
+    for row in 0..rows {
+        let from = from.wrapping_byte_offset(between.wrapping_mul(row as isize));
+        // SAFETY: the caller's promise.
+        unsafe {
+            let to = to.add(row * run);
+            if step == size_of::<T>() as isize {
+                // Of bytes, for the address of a cell may be an odd one.
+                to.cast::<u8>().copy_from_nonoverlapping(from.cast::<u8>(), run * size_of::<T>());
+            } else if step == 0 {
+                std::slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), run)
+                    .fill(MaybeUninit::new(from.read_unaligned()));
+            } else {
+                for index in 0..run {
+                    let cell = from.wrapping_byte_offset(step.wrapping_mul(index as isize)).read_unaligned();
+                    to.add(index).write(cell);
+                }
+            }
         }
     }
 }

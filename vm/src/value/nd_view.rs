@@ -21,6 +21,7 @@ use crate::value::nd_type::{MAX_RANK, NdType, is_element};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
 use crate::value::shape::{Offsets, Shape, Strides, c_strides, element_count, padded};
+use std::ops::Range;
 
 /// A Rust type that is the element of an n-dimensional array. Its size is that of [`NdCell::ELEMENT`], and all bytes 0 are
 /// a value; views and kernels lean on that, so that nobody else makes one.
@@ -356,18 +357,19 @@ impl<'a> NdView<'a> {
         bytemuck::checked::try_cast_slice(&self.bytes[self.start..][..count * size_of::<T>()]).ok()
     }
 
-    /// Copies the elements, the last axis fastest, to bytes that have room for exactly as many.
+    /// A part of one axis.
     ///
     /// # Panics
-    /// If they have not.
-    pub fn copy_to(&self, target: &mut [u8]) {
-        let size = cell_size(self.element);
-        assert_eq!(target.len(), self.len() * size, "room for the elements");
-        if self.is_contiguous() && !self.is_empty() {
-            return target.copy_from_slice(&self.bytes[self.start..][..target.len()]);
-        }
-        for (cell, at) in target.chunks_exact_mut(size).zip(self.offsets()) {
-            cell.copy_from_slice(&self.bytes[at..][..size]);
+    /// If the axis has not these positions, or elements may be missing.
+    pub fn narrowed(&self, axis: usize, range: Range<usize>) -> NdView<'a> {
+        self.check_complete();
+        assert!(range.start <= range.end && range.end <= self.shape()[axis], "positions of the axis");
+        let start = self.start as isize + range.start as isize * self.strides[axis];
+        let mut view = NdView { start: start as usize, ..*self };
+        view.shape[axis] = range.len();
+        match view.is_empty() {
+            true => NdView { start: 0, ..view },
+            false => view,
         }
     }
 

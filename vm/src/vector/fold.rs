@@ -152,6 +152,12 @@ pub trait Fold: 'static {
     /// What is known of a leaf.
     fn leaf(values: &[Self::Element]) -> Self::Part;
 
+    /// What is known of one.
+    #[inline(always)]
+    fn of_one(value: Self::Element) -> Self::Part {
+        Self::leaf(&[value])
+    }
+
     /// What is known of neighbours.
     fn join(left: Self::Part, right: Self::Part) -> Self::Part;
 
@@ -172,9 +178,10 @@ pub trait Fold: 'static {
     /// last row the parts are in the first lane. The lanes have a place for each column, one after the other.
     #[inline(always)]
     fn take_row(lanes: &mut [Self::Part], at: RowOfLeaf, values: &[Self::Element]) {
-        for (part, value) in lanes[at.column..].iter_mut().zip(values) {
-            let next = Self::leaf(std::slice::from_ref(value));
-            *part = if at.row == 0 { next } else { Self::join(*part, next) };
+        let parts = lanes[at.column..].iter_mut().zip(values);
+        match at.row {
+            0 => parts.for_each(|(part, value)| *part = Self::of_one(*value)),
+            _ => parts.for_each(|(part, value)| *part = Self::join(*part, Self::of_one(*value))),
         }
     }
 
@@ -250,6 +257,41 @@ pub fn fold<F: Fold>(mut values: &[F::Element]) -> F::Out {
         values = rest;
         Level::best().run(Leaf::<F>(leaf))
     })
+}
+
+/// Folds runs of so many elements, which follow each other; calls with the result of each.
+///
+/// # Panics
+/// If a run has no elements, or the last one not all.
+pub fn fold_each<F: Fold>(values: &[F::Element], run: usize, f: impl FnMut(F::Out)) {
+    assert!(run > 0 && values.len().is_multiple_of(run), "whole runs");
+    Level::best().run(Each::<F, _> { values, run, f });
+}
+
+/// Runs that follow each other.
+struct Each<'v, F: Fold, G> {
+    values: &'v [F::Element],
+    run: usize,
+    f: G,
+}
+
+impl<F: Fold, G: FnMut(F::Out)> Loop for Each<'_, F, G> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Each { values, run, mut f } = self;
+        for mut values in values.chunks_exact(run) {
+            f(match F::HAS_ANY_PARTS || run <= spread::LEAF {
+                true => F::finish(F::leaf(values), run),
+                false => join_leaves::<F>(run, &mut |size| {
+                    let (leaf, rest) = values.split_at(size);
+                    values = rest;
+                    F::leaf(leaf)
+                }),
+            });
+        }
+    }
 }
 
 /// Joins the parts of the leaves of `count` elements. `part` gives that of the next leaf, by its size: 0 of no
@@ -410,6 +452,11 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         }
     }
 
+    #[inline(always)]
+    fn of_one(value: T) -> T {
+        value
+    }
+
     // The first of several zeros or NaN is the result, whatever the stretches are.
     const HAS_ANY_PARTS: bool = true;
     const FIRST: Option<FirstStage> = match (size_of::<T>() < 4, GREATEST) {
@@ -428,7 +475,8 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
 
     #[inline(always)]
     fn join(best: T, next: T) -> T {
-        if !is_nan(best) && (is_nan(next) || Self::is_better(next, best)) { next } else { best }
+        // Without a way around a comparison, a loop is one of vectors.
+        if !is_nan(best) & (is_nan(next) | Self::is_better(next, best)) { next } else { best }
     }
 
     fn finish(part: T, _: usize) -> T {
@@ -460,6 +508,12 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
         })
     }
 
+    #[inline(always)]
+    fn of_one(value: T) -> u8 {
+        u8::from(value != T::ZERO)
+    }
+
+    #[inline(always)]
     fn join(left: u8, right: u8) -> u8 {
         if ALL { left & right } else { left | right }
     }
@@ -488,6 +542,12 @@ impl<T: Number> Fold for CountNonZero<T> {
         values.iter().filter(|x| **x != T::ZERO).count() as i64
     }
 
+    #[inline(always)]
+    fn of_one(value: T) -> i64 {
+        i64::from(value != T::ZERO)
+    }
+
+    #[inline(always)]
     fn join(left: i64, right: i64) -> i64 {
         left + right
     }

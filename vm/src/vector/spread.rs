@@ -14,7 +14,7 @@
 
 use crate::vector::select::{self, Key};
 use crate::vector::stop::StopCheck;
-use std::ops::{Add, Div, Mul, Sub};
+use std::ops::{Add, Div, Mul, Range, Sub};
 
 /// A float that is summed in its own precision.
 pub trait SummedFloat:
@@ -88,24 +88,61 @@ pub fn leaf<A: Copy, T: SummedFloat>(values: &[A], f: impl Fn(A) -> T + Copy) ->
 /// The sum of at most 1,024 values, added in pairs; it may be -0. Like [`leaf`], it gets the instructions of the loop that
 /// it stands in.
 #[inline(always)]
-pub fn sum_of_few<A: Copy, T: SummedFloat>(mut values: &[A], f: impl Fn(A) -> T + Copy) -> T {
+pub fn sum_of_few<A: Copy, T: SummedFloat>(values: &[A], f: impl Fn(A) -> T + Copy) -> T {
+    in_pairs(values.len(), &Few { values, f })
+}
+
+/// What is added in pairs.
+pub trait InPairs {
+    /// The sum of some.
+    type Sum: Copy;
+
+    /// The sum of a leaf.
+    fn leaf(&self, range: Range<usize>) -> Self::Sum;
+
+    /// The sum of two.
+    fn add(left: Self::Sum, right: Self::Sum) -> Self::Sum;
+}
+
+/// Values, and what is added of each.
+struct Few<'v, A, F> {
+    values: &'v [A],
+    f: F,
+}
+
+impl<A: Copy, T: SummedFloat, F: Fn(A) -> T + Copy> InPairs for Few<'_, A, F> {
+    type Sum = T;
+
+    #[inline(always)]
+    fn leaf(&self, range: Range<usize>) -> T {
+        leaf(&self.values[range], self.f)
+    }
+
+    #[inline(always)]
+    fn add(left: T, right: T) -> T {
+        left + right
+    }
+}
+
+/// The sum of at most 1,024 of them.
+#[inline(always)]
+pub fn in_pairs<P: InPairs>(count: usize, of: &P) -> P::Sum {
     /// Halves of 1,024 values, which are parted four times at most.
     const DEPTH: usize = 4;
     // Halves that are parted: the size of the right one, and the sum of the left one when it is there.
     let mut open = [(0, None); DEPTH];
-    let (mut depth, mut size) = (0, values.len());
+    let (mut first, mut depth, mut size) = (0, 0, count);
     loop {
         while let Some(left) = left_half(size) {
             open[depth] = (size - left, None);
             (depth, size) = (depth + 1, left);
         }
-        let (of_leaf, rest) = values.split_at(size);
-        let mut sum = leaf(of_leaf, f);
-        values = rest;
+        let mut sum = of.leaf(first..first + size);
+        first += size;
         loop {
             let Some(last) = depth.checked_sub(1) else { return sum };
             match open[last] {
-                (_, Some(left)) => (sum, depth) = (left + sum, last),
+                (_, Some(left)) => (sum, depth) = (P::add(left, sum), last),
                 (right, None) => {
                     open[last] = (right, Some(sum));
                     size = right;

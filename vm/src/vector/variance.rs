@@ -11,8 +11,10 @@
 //! Source: Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
 
 use crate::vector::level::{Level, Loop};
-use crate::vector::spread::{SummedFloat, sum_of_few};
+use crate::vector::spread::{InPairs, SummedFloat, in_pairs, sum_of_few};
 use crate::vector::stop::StopCheck;
+use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Most values of a stretch: what two passes read from the cache next to the processor. Shorter stretches cost more for
 /// the joining than they save.
@@ -87,6 +89,208 @@ fn moments<A: Copy, T: SummedFloat>(
     moments(left, stop, f, sum).join(moments(right, stop, f, sum))
 }
 
+/// Columns that are looked at together: the sums of their leaves have a register each.
+const TOGETHER: usize = 16;
+
+/// A number for each of some columns.
+type OfColumns<T> = [T; TOGETHER];
+
+/// The variance of each column of rows of `width` values, as [`variance_by`] has that of the column by itself.
+pub fn variance_of_columns<A: Copy, T: SummedFloat>(
+    values: &[A],
+    width: usize,
+    used: i64,
+    stop: StopCheck<'_>,
+    f: impl Fn(A) -> T + Copy,
+    out: impl FnMut(T),
+) {
+    of_columns(values, width, used, stop, Reals(f), out);
+}
+
+/// The same as [`variance_of_integers`] has it.
+pub fn variance_of_integer_columns<A: Copy>(
+    values: &[A],
+    width: usize,
+    used: i64,
+    stop: StopCheck<'_>,
+    f: impl Fn(A) -> i64 + Copy,
+    out: impl FnMut(f64),
+) {
+    of_columns(values, width, used, stop, Integers(f), out);
+}
+
+/// What values are.
+trait Kind<A, T>: Copy {
+    /// A value as a real.
+    fn real(self, value: A) -> T;
+
+    /// The sums of columns of so many rows.
+    fn sums(self, rows: Rows<'_, A>, count: usize) -> OfColumns<T>;
+}
+
+/// Reals, which are added in pairs.
+#[derive(Clone, Copy)]
+struct Reals<F>(F);
+
+impl<A: Copy, T: SummedFloat, F: Fn(A) -> T + Copy> Kind<A, T> for Reals<F> {
+    #[inline(always)]
+    fn real(self, value: A) -> T {
+        self.0(value)
+    }
+
+    #[inline(always)]
+    fn sums(self, rows: Rows<'_, A>, count: usize) -> OfColumns<T> {
+        in_pairs(count, &Summands { rows, f: |_, x| self.0(x) })
+    }
+}
+
+/// Integers, which are added without rounding.
+#[derive(Clone, Copy)]
+struct Integers<F>(F);
+
+impl<A: Copy, F: Fn(A) -> i64 + Copy> Kind<A, f64> for Integers<F> {
+    #[inline(always)]
+    fn real(self, value: A) -> f64 {
+        self.0(value) as f64
+    }
+
+    #[inline(always)]
+    fn sums(self, rows: Rows<'_, A>, count: usize) -> OfColumns<f64> {
+        let mut sums = [0i64; TOGETHER];
+        for row in 0..count {
+            sums = zip(sums, rows.row(row, 0, |_, x| self.0(x)), i64::wrapping_add);
+        }
+        sums.map(|sum| sum as f64)
+    }
+}
+
+fn of_columns<A: Copy, T: SummedFloat>(
+    values: &[A],
+    width: usize,
+    used: i64,
+    stop: StopCheck<'_>,
+    kind: impl Kind<A, T>,
+    mut out: impl FnMut(T),
+) {
+    let rows = values.len() / width;
+    let count = (rows as i64).saturating_sub(used).max(0) as f64;
+    for first in (0..width).step_by(TOGETHER) {
+        let columns = Rows { values: &values[first..], width };
+        let moments = moments_of_columns(columns, rows, stop, kind);
+        moments.iter().take(width - first).for_each(|of_column| out(T::of(of_column.squares / count)));
+    }
+}
+
+fn moments_of_columns<A: Copy, T: SummedFloat>(
+    rows: Rows<'_, A>,
+    count: usize,
+    stop: StopCheck<'_>,
+    kind: impl Kind<A, T>,
+) -> OfColumns<Moments> {
+    if count <= STRETCH || count > PATIENCE / TOGETHER && stop() {
+        return Level::best().run(ColumnsOfStretch {
+            rows,
+            count: count.min(STRETCH),
+            kind,
+            real: PhantomData,
+        });
+    }
+    let half = count.div_ceil(STRETCH) / 2 * STRETCH;
+    let below = Rows { values: &rows.values[half * rows.width..], ..rows };
+    let above = moments_of_columns(rows, half, stop, kind);
+    zip(above, moments_of_columns(below, count - half, stop, kind), Moments::join)
+}
+
+#[inline(always)]
+fn zip<X: Copy, Y: Copy, Z>(x: OfColumns<X>, y: OfColumns<Y>, f: impl Fn(X, Y) -> Z) -> OfColumns<Z> {
+    std::array::from_fn(|column| f(x[column], y[column]))
+}
+
+/// Rows of values, from the first column of interest on.
+#[derive(Clone, Copy)]
+struct Rows<'v, A> {
+    values: &'v [A],
+    width: usize,
+}
+
+impl<A: Copy> Rows<'_, A> {
+    /// What a function of the column makes of the first values of a row; of columns that are not there, anything.
+    #[inline(always)]
+    fn row<T: Copy>(&self, row: usize, none: T, f: impl Fn(usize, A) -> T) -> OfColumns<T> {
+        let values = &self.values[row * self.width..];
+        match values.first_chunk::<TOGETHER>() {
+            Some(values) => std::array::from_fn(|column| f(column, values[column])),
+            None => std::array::from_fn(|column| values.get(column).map_or(none, |x| f(column, *x))),
+        }
+    }
+}
+
+/// What a function of the column makes of the values, which is added as [`sum_of_few`] adds those of each column.
+struct Summands<'v, A, F> {
+    rows: Rows<'v, A>,
+    f: F,
+}
+
+/// Running sums of a leaf.
+const SUMS: usize = 8;
+
+impl<A: Copy, T: SummedFloat, F: Fn(usize, A) -> T> InPairs for Summands<'_, A, F> {
+    type Sum = OfColumns<T>;
+
+    #[inline(always)]
+    fn leaf(&self, range: Range<usize>) -> OfColumns<T> {
+        let rest = range.end - range.len() % SUMS;
+        let mut sum = [T::ZERO; TOGETHER];
+        if rest > range.start {
+            let mut sums: [OfColumns<T>; SUMS] = [sum; SUMS];
+            for (number, sum) in sums.iter_mut().enumerate() {
+                *sum = self.rows.row(range.start + number, T::ZERO, &self.f);
+            }
+            for first in (range.start + SUMS..rest).step_by(SUMS) {
+                for (number, sum) in sums.iter_mut().enumerate() {
+                    *sum = Self::add(*sum, self.rows.row(first + number, T::ZERO, &self.f));
+                }
+            }
+            let [s0, s1, s2, s3, s4, s5, s6, s7] = sums;
+            let low = Self::add(Self::add(s0, s1), Self::add(s2, s3));
+            sum = Self::add(low, Self::add(Self::add(s4, s5), Self::add(s6, s7)));
+        }
+        for row in rest..range.end {
+            sum = Self::add(sum, self.rows.row(row, T::ZERO, &self.f));
+        }
+        sum
+    }
+
+    #[inline(always)]
+    fn add(left: OfColumns<T>, right: OfColumns<T>) -> OfColumns<T> {
+        zip(left, right, |x, y| x + y)
+    }
+}
+
+struct ColumnsOfStretch<'v, A, T, K> {
+    rows: Rows<'v, A>,
+    count: usize,
+    kind: K,
+    real: PhantomData<T>,
+}
+
+impl<A: Copy, T: SummedFloat, K: Kind<A, T>> Loop for ColumnsOfStretch<'_, A, T, K> {
+    type Output = OfColumns<Moments>;
+
+    #[inline(always)]
+    fn run(self) -> OfColumns<Moments> {
+        let ColumnsOfStretch { rows, count, kind, .. } = self;
+        let sums = kind.sums(rows, count).map(|sum| T::ZERO + sum);
+        let means = sums.map(|sum| sum / T::of(count as f64));
+        let f = |column: usize, x: A| {
+            let deviation = kind.real(x) - means[column];
+            deviation * deviation
+        };
+        let (squares, count) = (in_pairs(count, &Summands { rows, f }), count as f64);
+        zip(sums, squares, |sum, squares| Moments { count, sum: sum.wide(), squares: squares.wide() })
+    }
+}
+
 struct OfStretch<'v, A, F, S> {
     values: &'v [A],
     f: F,
@@ -126,6 +330,44 @@ mod tests {
         assert_eq!(variance_by(&[1.0, 2.0, 4.0], 1, &go_on, |x: f64| x), 2.333_333_333_333_333);
         assert!(var(&[]).is_nan() && var(&[1.0, f64::INFINITY]).is_nan());
         assert!(variance_by(&[1.0], 1, &go_on, |x: f64| x).is_nan());
+    }
+
+    /// Beside each column gathered and by itself.
+    #[test]
+    fn columns_have_the_bits_of_each_by_itself() {
+        for (rows, width) in [(1, 3), (7, 16), (8, 17), (130, 5), (1023, 33), (1025, 2), (5000, 18)] {
+            let values: Vec<f64> =
+                (0..rows * width).map(|i| (i * 7919 % 1001) as f64 * 0.37 - 20.0).collect();
+            let singles: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+            let integers: Vec<i64> = values.iter().map(|x| *x as i64).collect();
+            let (mut of_values, mut of_singles, mut of_integers) = (Vec::new(), Vec::new(), Vec::new());
+            variance_of_columns(&values, width, 1, &go_on, |x| x, |var| of_values.push(var.to_bits()));
+            variance_of_columns(&singles, width, 0, &go_on, |x| x, |var| of_singles.push(var.to_bits()));
+            variance_of_integer_columns(
+                &integers,
+                width,
+                0,
+                &go_on,
+                |x| x,
+                |var| of_integers.push(var.to_bits()),
+            );
+            for column in 0..width {
+                let of = |number: usize| column + number * width;
+                let gathered: Vec<f64> = (0..rows).map(|row| values[of(row)]).collect();
+                let expected: f64 = variance_by(&gathered, 1, &go_on, |x| x);
+                assert!(
+                    of_values[column] == expected.to_bits() || expected.is_nan(),
+                    "{rows} rows of {width}"
+                );
+                let gathered: Vec<f32> = (0..rows).map(|row| singles[of(row)]).collect();
+                let expected: f32 = variance_by(&gathered, 0, &go_on, |x| x);
+                assert_eq!(of_singles[column], expected.to_bits(), "{rows} rows of {width}");
+                let gathered: Vec<i64> = (0..rows).map(|row| integers[of(row)]).collect();
+                let expected = variance_of_integers(&gathered, 0, &go_on, |x| x);
+                assert_eq!(of_integers[column], expected.to_bits(), "{rows} rows of {width}");
+            }
+            assert_eq!(of_values.len(), width);
+        }
     }
 
     #[test]

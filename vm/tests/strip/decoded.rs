@@ -110,7 +110,8 @@ fn is_of_stack(instruction: &Instruction, mnemonic: Mnemonic) -> bool {
 
 fn may_write(register: Register, mnemonic: Mnemonic) -> bool {
     match register {
-        Register::RCX => false,
+        // To the constants of the next run.
+        Register::RCX => mnemonic == Mnemonic::Add,
         // With `mov`, to the next leaf of rows.
         Register::RSI => matches!(mnemonic, Mnemonic::Add | Mnemonic::Mov),
         Register::RDX => matches!(mnemonic, Mnemonic::Add | Mnemonic::Sub | Mnemonic::Mov),

@@ -16,7 +16,12 @@ fn cell(column: usize, at: usize) -> f64 {
     ((at * 31 + column * 17) % 101) as f64 * 0.37 - 20.0
 }
 
-/// The sum of all columns, of which the first one is taken, and one is the same in all runs.
+/// What the sums of a line are multiplied by.
+fn factor(line: usize) -> f64 {
+    0.5 + line as f64
+}
+
+/// The sum of all columns, of which the first one is taken, and one is the same in all runs, times another number in each of them.
 #[test]
 fn columns_move_between_runs() {
     let mut list = List::new();
@@ -43,16 +48,17 @@ fn columns_move_between_runs() {
                 let memory: Vec<Guarded> =
                     memory.iter().map(|bytes| Guarded::of(bytes, Guard::Behind)).collect();
                 let mut pointers: Vec<*mut u8> = memory.iter().map(Guarded::pointer).collect();
-                let mut steps = [row_bytes; COLUMNS + 2];
-                (steps[2], steps[COLUMNS]) = (0, 0);
+                // Constants first.
+                let mut steps = [row_bytes; 1 + COLUMNS + 2];
+                (steps[0], steps[1 + 2], steps[1 + COLUMNS]) = (8, 0, 0);
                 // The last column that is read goes up.
                 pointers[COLUMNS - 1] =
                     pointers[COLUMNS - 1].wrapping_add(8 * WIDTH * runs.saturating_sub(1));
-                steps[COLUMNS - 1] = -row_bytes;
+                steps[1 + COLUMNS - 1] = -row_bytes;
                 // SAFETY: the machine has the level, and the columns have the rows of all runs.
                 let fired = unsafe {
-                    let constants = 0.5_f64.to_bits();
-                    strip.run_often(pointers.as_mut_ptr(), rows, &raw const constants, runs, steps.as_ptr())
+                    let constants: Vec<u64> = (0..LINES).map(|line| factor(line).to_bits()).collect();
+                    strip.run_often(pointers.as_mut_ptr(), rows, constants.as_ptr(), runs, steps.as_ptr())
                 };
                 assert_eq!(fired, 0, "{what}");
                 let mut expected = vec![0.0_f64; WIDTH * LINES];
@@ -64,7 +70,7 @@ fn columns_move_between_runs() {
                         _ => cell(column, line * WIDTH + at),
                     };
                     let sum = (1..COLUMNS).fold(of(0), |sum, column| sum + of(column));
-                    expected[line * WIDTH + at] = sum * 0.5;
+                    expected[line * WIDTH + at] = sum * factor(line);
                 }
                 let (words, _) = memory[COLUMNS + 1].bytes().as_chunks::<8>();
                 let found: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();

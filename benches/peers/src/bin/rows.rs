@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A line of `columns.txt` is `name element file`, or `name element file presence` with one byte a row that is 0 where
-//! the row is missing; without a file the column is a value for all rows, `name element = number`.
+//! the row is missing; without a file the column is a value for all rows, `name element = number`. An n-dimensional array
+//! is `name element file axes SIZE …`.
 
 use cembra::compile::{Options, compile};
 use cembra::native::{ArrayLayout, NativeCache, NativeError, ProgramCall};
@@ -64,6 +65,14 @@ fn column(directory: &Path, words: &[&str]) -> Outcome<(String, QType, Value)> {
     }
     let bytes = std::fs::read(directory.join(words[2]))?;
     let size = if matches!(element, ScalarType::Float32 | ScalarType::Int32) { 4 } else { 8 };
+    if words.get(3) == Some(&"axes") {
+        let sizes: Vec<usize> = words[4..].iter().map(|size| size.parse()).collect::<Result<_, _>>()?;
+        let strides: Vec<isize> =
+            (1..=sizes.len()).map(|axis| (sizes[axis..].iter().product::<usize>() * size) as isize).collect();
+        let view = NdView::new(element, &bytes, 0, &sizes, &strides)?;
+        let rows = NdRows::from_view(NdType::new(element, sizes.len(), 0).ok_or("a type")?, &view)?;
+        return Ok((words[0].to_owned(), QType::NdArray(rows.qtype()), Value::NdArray(Arc::new(rows))));
+    }
     let presence = words.get(3).map(|file| std::fs::read(directory.join(file))).transpose()?;
     let is_present = |row: usize| presence.as_ref().is_none_or(|presence| presence[row] != 0);
     let cells = bytes.chunks_exact(size).enumerate();
@@ -92,6 +101,7 @@ fn open(directory: &Path) -> Outcome<Opened> {
     for (number, field) in fields(&result).iter().enumerate() {
         let bytes = match field {
             Value::Array(_, rows) => rows.bytes().to_vec(),
+            Value::NdArray(rows) => rows.view().bytes().to_vec(),
             Value::Scalar(ScalarValue::Float64(x)) | Value::Present(ScalarValue::Float64(x)) => x.to_le_bytes().to_vec(),
             Value::Scalar(ScalarValue::Int64(x)) | Value::Present(ScalarValue::Int64(x)) => x.to_le_bytes().to_vec(),
             Value::Scalar(ScalarValue::Float32(x)) | Value::Present(ScalarValue::Float32(x)) => x.to_le_bytes().to_vec(),

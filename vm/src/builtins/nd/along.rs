@@ -1,7 +1,7 @@
 //! Along axes: sums up to each element, elements taken by their places, arrays put one after the other.
 
 use crate::builtins::nd::reduce::wide;
-use crate::operator::copy::copy_elements;
+use crate::operator::copy::copy_elements_since;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::scan::{self, Direction, ScanKernel, Summand};
@@ -312,63 +312,112 @@ fn take(family: &Family, args: &[QType]) -> Option<Overload> {
     Some(family.make_general(args, result, move |call| take_along(call, axis)))
 }
 
-fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
-    let (x, indices) = (call.nd(0), call.nd(1));
-    let size = x.shape()[axis];
-    let place = |index: i64| {
-        let place = if index < 0 { index.checked_add_unsigned(size as u64) } else { Some(index) };
-        let place = place.and_then(|place| usize::try_from(place).ok()).filter(|place| *place < size);
-        place.ok_or_else(|| Fault::Range {
-            message: format!("index {index} is out of range for axis {axis} of size {size}"),
-        })
-    };
-    let meter = call.meter();
-    for (number, index) in indices.cells().enumerate() {
-        if number.is_multiple_of(STRIDE) {
-            meter.poll()?;
+/// The position that an index means, which may count from the end; one outside if there is none.
+#[inline(always)]
+fn position(index: i64, size: usize) -> usize {
+    let from_end = if index < 0 { size as i64 } else { 0 };
+    index.wrapping_add(from_end) as usize
+}
+
+/// An error for the first index that means no position.
+fn check_indices(indices: &[i64], axis: usize, size: usize, meter: &Meter<'_>) -> Result<(), Fault> {
+    let is_wrong = |index: &i64| position(*index, size) >= size;
+    for stride in meter.strides(indices.len()) {
+        let indices = &indices[stride?];
+        // Without a way out of the loop, it is one over vectors.
+        if indices.iter().fold(false, |one_is, index| one_is | is_wrong(index)) {
+            let wrong = indices.iter().find(|index| is_wrong(index)).expect("one of them is wrong");
+            let message = format!("index {wrong} is out of range for axis {axis} of size {size}");
+            return Err(Fault::Range { message });
         }
-        place(index)?;
-    }
-    let stride = x.strides()[axis];
-    let (outer, inner) = (x.select_axes(0..axis), x.select_axes(axis + 1..x.rank()));
-    let step = inner.len() * cell_size(x.element());
-    let starts = outer.offsets().flat_map(|at| {
-        let places = indices.cells().map(move |index| place(index).expect("all indices were checked"));
-        places.map(move |place| (at as isize + place as isize * stride) as usize)
-    });
-    let QType::NdArray(result) = *call.result_type() else {
-        let value = starts.map(|at| x.select_axes([]).at(at).scalars().next()).next().flatten();
-        call.set_value(&crate::value::Value::Scalar(value.expect("one index of one axis")));
-        return Ok(());
-    };
-    let shape: PerAxis = outer.shape().iter().chain(indices.shape()).chain(inner.shape()).copied().collect();
-    check_count(&shape)?;
-    let target = call.nd_out(result, &shape)?;
-    if step == 0 {
-        return Ok(());
-    }
-    let mut since_poll = STRIDE;
-    for (target, at) in target.chunks_exact_mut(step).zip(starts) {
-        copy_part(&inner.at(at), target, &mut since_poll, meter)?;
     }
     Ok(())
 }
 
-/// Copies a part of a result, which may be small or all of it.
-fn copy_part(
-    view: &NdView<'_>,
-    target: &mut [u8],
-    since_poll: &mut usize,
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
-    *since_poll += view.len();
-    if *since_poll < STRIDE {
-        view.copy_to(target);
+fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
+    let (x, indices, meter) = (call.nd(0), call.nd(1), call.meter());
+    let kept;
+    let places = match indices.as_slice::<i64>() {
+        Some(places) => places,
+        None => {
+            kept = meter.collect(indices.cells::<i64>())?;
+            &kept
+        }
+    };
+    let size = x.shape()[axis];
+    check_indices(places, axis, size, meter)?;
+    let QType::NdArray(result) = *call.result_type() else {
+        let value =
+            places.iter().map(|index| x.narrowed(0, position(*index, size)..position(*index, size) + 1));
+        let value = value.map(|one| one.scalars().next()).next().flatten();
+        call.set_value(&crate::value::Value::Scalar(value.expect("one index of one axis")));
+        return Ok(());
+    };
+    let (before, behind) = (&x.shape()[..axis], &x.shape()[axis + 1..]);
+    let shape: PerAxis = before.iter().chain(indices.shape()).chain(behind).copied().collect();
+    check_count(&shape)?;
+    let inner: usize = behind.iter().product();
+    let target = call.nd_out(result, &shape)?;
+    let bytes = cell_size(x.element());
+    if target.is_empty() {
         return Ok(());
     }
-    *since_poll = 0;
-    meter.poll()?;
-    copy_elements(view, target, meter)
+    if x.is_contiguous() && inner <= STRIDE {
+        let from = &x.bytes()[x.start()..][..x.len() * bytes];
+        return match bytes {
+            1 => take_cells::<1>(from, (size, inner), places, target, meter),
+            2 => take_cells::<2>(from, (size, inner), places, target, meter),
+            4 => take_cells::<4>(from, (size, inner), places, target, meter),
+            _ => take_cells::<8>(from, (size, inner), places, target, meter),
+        };
+    }
+    let (outer, rest) = (x.select_axes(0..axis), x.select_axes(axis + 1..x.rank()));
+    let starts = outer.offsets().flat_map(|at| {
+        let along = |index: &i64| position(*index, size) as isize * x.strides()[axis];
+        places.iter().map(move |index| (at as isize + along(index)) as usize)
+    });
+    let mut since_poll = STRIDE;
+    for (target, at) in target.chunks_exact_mut(inner * bytes).zip(starts) {
+        copy_elements_since(&mut since_poll, &rest.at(at), target, meter)?;
+    }
+    Ok(())
+}
+
+/// Takes cells that stand one after the other: `size` positions of `inner` cells each, again and again.
+fn take_cells<const SIZE: usize>(
+    from: &[u8],
+    (size, inner): (usize, usize),
+    indices: &[i64],
+    target: &mut [u8],
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    /// More cells are copied by a call.
+    const FEW: usize = 8;
+    let (from, to) = (from.as_chunks::<SIZE>().0, target.as_chunks_mut::<SIZE>().0);
+    // So many indices between polls that a stride of cells is copied.
+    let together = STRIDE.div_ceil(inner);
+    let mut since_poll = STRIDE;
+    for (from, to) in from.chunks_exact(size * inner).zip(to.chunks_exact_mut(indices.len() * inner)) {
+        for (indices, to) in indices.chunks(together).zip(to.chunks_mut(together * inner)) {
+            since_poll += to.len();
+            if since_poll >= STRIDE {
+                since_poll = 0;
+                meter.poll()?;
+            }
+            if inner == 1 {
+                to.iter_mut().zip(indices).for_each(|(to, index)| *to = from[position(*index, size)]);
+                continue;
+            }
+            for (to, index) in to.chunks_exact_mut(inner).zip(indices) {
+                let from = &from[position(*index, size) * inner..][..inner];
+                match inner <= FEW {
+                    true => to.iter_mut().zip(from).for_each(|(to, cell)| *to = *cell),
+                    false => to.copy_from_slice(from),
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Other axes must have one size; the axis itself is dynamic.
@@ -409,9 +458,19 @@ fn join(call: &mut KernelCall<'_>, axis: usize, result: NdType) -> Result<(), Fa
     for view in views.iter() {
         let part = view.shape()[axis] * inner * size;
         let (outer, rest) = (view.select_axes(0..axis), view.select_axes(axis..view.rank()));
-        if part > 0 {
+        if part > 0 && part <= STRIDE * size && view.is_contiguous() {
+            let parts = view.bytes()[view.start()..].chunks_exact(part);
+            for (block, from) in target.chunks_exact_mut(whole).zip(parts) {
+                since_poll += part / size;
+                if since_poll >= STRIDE {
+                    since_poll = 0;
+                    meter.poll()?;
+                }
+                block[before..before + part].copy_from_slice(from);
+            }
+        } else if part > 0 {
             for (block, at) in target.chunks_exact_mut(whole).zip(outer.offsets()) {
-                copy_part(&rest.at(at), &mut block[before..before + part], &mut since_poll, meter)?;
+                copy_elements_since(&mut since_poll, &rest.at(at), &mut block[before..before + part], meter)?;
             }
         }
         before += part;

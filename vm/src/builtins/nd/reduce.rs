@@ -9,6 +9,7 @@
 //! memory: the result does not depend on strides.
 
 use crate::layout::PlainSlot;
+use crate::operator::copy::copy_elements;
 use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::general::GeneralKernel;
 use crate::operator::meter::{Meter, STRIDE};
@@ -20,9 +21,11 @@ use crate::value::nd_view::NdCell;
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::shape::PerAxis;
 use crate::value::{Axes, Fault, NdType, NdView, QType, ScalarType};
-use crate::vector::fold::{Best, CountNonZero, Fold, Mean, Product, Sum, Truth, fold};
+use crate::vector::fold::{Best, CountNonZero, Fold, Mean, Product, Sum, Truth, fold, fold_each};
 use crate::vector::spread::{self, SummedFloat};
-use crate::vector::variance::{variance_by, variance_of_integers};
+use crate::vector::variance::{
+    variance_by, variance_of_columns, variance_of_integer_columns, variance_of_integers,
+};
 
 /// Name of `nd._all`.
 pub const ALL: &str = "nd._all";
@@ -158,7 +161,7 @@ impl Folding {
     fn new<C: NdCell, F: Fold<Out: NdCell + PlainSlot>>(needs: Option<&'static str>) -> Folding {
         Folding {
             whole: |call, axes| {
-                if side_by_side::<C, F>(call, axes)? {
+                if fold_in_order::<C, F>(call, axes)? {
                     return Ok(());
                 }
                 let (arena, meter) = (call.arena(), call.meter());
@@ -177,22 +180,74 @@ impl Folding {
     }
 }
 
-/// Folds an array row by row, if its runs stand side by side; false if they do not.
-fn side_by_side<C: NdCell, F: Fold<Out: NdCell + PlainSlot>>(
+/// Elements in order, of runs that are not empty and stand side by side or follow each other, and the bytes of the results.
+struct InOrder<'c, C> {
+    values: &'c [C],
+    runs: Runs,
+    out: &'c mut [u8],
+}
+
+impl<'c, C: NdCell> InOrder<'c, C> {
+    /// The elements of an array, if that is so of its runs, and they are wanted.
+    fn of(
+        call: &'c mut KernelCall<'_>,
+        axes: Axes,
+        is_wanted: impl Fn(Runs) -> bool,
+    ) -> Result<Option<InOrder<'c, C>>, Fault> {
+        let view = call.nd(0);
+        let (shape, runs) = (view.shape(), runs(view.shape(), axes));
+        let is_so = runs.run > 0 && is_wanted(runs) && are_together(axes, |axis| shape[axis] == 1);
+        let result = call.result_type().nd();
+        let Some((values, result)) = view.as_slice::<C>().filter(|_| is_so).zip(result) else {
+            return Ok(None);
+        };
+        let out = call.nd_out(result, &result_shape(shape, axes, result))?;
+        Ok(Some(InOrder { values, runs, out }))
+    }
+}
+
+/// Folds an array in the order of its elements, if its runs stand side by side, or are short; false if not.
+fn fold_in_order<C: NdCell, F: Fold<Out: NdCell + PlainSlot>>(
     call: &mut KernelCall<'_>,
     axes: Axes,
 ) -> Result<bool, Fault> {
-    let view = call.nd(0);
-    let (shape, arena) = (view.shape(), call.arena());
-    let of = runs(shape, axes);
-    let is_so = of.width > 1 && of.run > 0 && are_together(axes, |axis| shape[axis] == 1);
-    let (Some(values), QType::NdArray(result)) = (view.as_slice::<C>().filter(|_| is_so), call.result_type())
-    else {
-        return Ok(false);
-    };
-    let (result, shape) = (*result, result_shape(shape, axes, *result));
+    let (arena, meter) = (call.arena(), call.meter());
+    let of = InOrder::<C>::of(call, axes, |runs| runs.width > 1 || runs.run <= STRIDE)?;
+    let Some(InOrder { values, runs, out }) = of else { return Ok(false) };
+    if runs.width > 1 {
+        return fold_cells::<C, F>(values, runs, out, arena, meter).map(|()| true);
+    }
+    let (size, together) = (size_of::<F::Out>(), STRIDE / runs.run);
+    for (values, out) in values.chunks(together * runs.run).zip(out.chunks_mut(together * size)) {
+        meter.poll()?;
+        let mut cells = out.chunks_exact_mut(size);
+        fold_each::<F>(bytemuck::cast_slice(values), runs.run, |value| {
+            let cell = cells.next().expect("the result has a cell for each run");
+            cell.copy_from_slice(bytemuck::bytes_of(&value));
+        });
+    }
+    Ok(true)
+}
+
+/// Makes one value of each of the columns of an array, if its runs stand side by side; false if not. The function is called with
+/// rows of columns, how many columns there are, and where the values go.
+fn by_columns<C: NdCell, R: NdCell>(
+    call: &mut KernelCall<'_>,
+    axes: Axes,
+    f: impl Fn(&[C], usize, &mut dyn FnMut(R)),
+) -> Result<bool, Fault> {
     let meter = call.meter();
-    fold_cells::<C, F>(values, of, call.nd_out(result, &shape)?, arena, meter).map(|()| true)
+    let of = InOrder::<C>::of(call, axes, |runs| runs.width > 1)?;
+    let Some(InOrder { values, runs: Runs { run, width, .. }, out }) = of else { return Ok(false) };
+    for (values, out) in values.chunks(run * width).zip(out.chunks_mut(width * size_of::<R>())) {
+        let mut cells = out.chunks_exact_mut(size_of::<R>());
+        f(values, width, &mut |value| {
+            let cell = cells.next().expect("the result has a cell for each column");
+            cell.copy_from_slice(bytemuck::bytes_of(&value));
+        });
+        meter.poll()?;
+    }
+    Ok(true)
 }
 
 /// The type of an array without some of its axes; without any, that of a scalar.
@@ -253,11 +308,10 @@ fn reduce_with<T: NdCell, R: NdCell + PlainSlot>(
     let (view, meter) = (call.nd(0), call.meter());
     let mut sorted: PerAxis = axes.iter().collect();
     sorted.sort();
-    let kept = (0..view.rank()).filter(|axis| !axes.contains(*axis));
-    let (outer, inner) = (view.select_axes(kept), view.select_axes(sorted.iter().copied()));
+    let kept: PerAxis = (0..view.rank()).filter(|axis| !axes.contains(*axis)).collect();
     let QType::NdArray(result) = *call.result_type() else {
         let mut value = None;
-        each_group(meter, &outer, &inner, &mut |values| {
+        each_group(meter, &view, (kept, sorted), &mut |values| {
             value = Some(f(values)?);
             meter.poll()
         })?;
@@ -267,7 +321,7 @@ fn reduce_with<T: NdCell, R: NdCell + PlainSlot>(
     let shape = result_shape(view.shape(), axes, result);
     let mut cells = call.nd_out(result, &shape)?.chunks_exact_mut(size_of::<R>());
     let mut since_poll = 0;
-    each_group(meter, &outer, &inner, &mut |values: &[T]| {
+    each_group(meter, &view, (kept, sorted), &mut |values: &[T]| {
         let cell = cells.next().expect("the result has a cell for each group");
         cell.copy_from_slice(bytemuck::bytes_of(&f(values)?));
         since_poll += values.len() + 1;
@@ -280,13 +334,15 @@ fn reduce_with<T: NdCell, R: NdCell + PlainSlot>(
     meter.poll()
 }
 
-/// Calls with the elements of `inner` at every element of `outer`, in order.
+/// Calls with the elements along some axes at every place along the others, in order.
 fn each_group<T: NdCell>(
     meter: &Meter<'_>,
-    outer: &NdView<'_>,
-    inner: &NdView<'_>,
+    view: &NdView<'_>,
+    (kept, reduced): (PerAxis, PerAxis),
     f: &mut dyn FnMut(&[T]) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
+    let axes = |list: &PerAxis| view.select_axes(list.iter().copied());
+    let (outer, inner) = (axes(&kept), axes(&reduced));
     let count = inner.len();
     if inner.is_contiguous() && outer.offsets().next().is_none_or(|at| inner.at(at).as_slice::<T>().is_some())
     {
@@ -296,29 +352,27 @@ fn each_group<T: NdCell>(
         };
         return outer.offsets().try_for_each(&mut run);
     }
-    let gathered = outer.len().min(GATHERED);
-    let mut scratch = meter.zeros::<T>(gathered * count)?;
-    let (mut offsets, first) = (outer.offsets(), inner.start());
-    loop {
-        let mut starts = [0; GATHERED];
-        let mut groups = 0;
-        for (start, at) in starts.iter_mut().zip(offsets.by_ref().take(gathered)) {
-            *start = at;
-            groups += 1;
+    // Neighbours along the last of the other axes go together: their elements are neighbours in memory, too.
+    let (last, before) = kept.split_last().map_or((None, &[][..]), |(last, before)| (Some(*last), before));
+    let places = last.map_or(1, |axis| view.shape()[axis]);
+    let together = view.select_axes(last.into_iter().chain(reduced.iter().copied()));
+    let mut words = meter.zeros::<u64>((places.min(GATHERED) * count * size_of::<T>()).div_ceil(8))?;
+    for at in view.select_axes(before.iter().copied()).offsets() {
+        for first in (0..places).step_by(GATHERED) {
+            let groups = GATHERED.min(places - first);
+            let part = match last {
+                Some(_) => together.at(at).narrowed(0, first..first + groups),
+                None => together.at(at),
+            };
+            let cells =
+                &mut bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..groups * count * size_of::<T>()];
+            // What becomes of groups is slow: it is polled before some of them.
+            copy_elements(&part, cells, meter)?;
+            let values: &[T] = bytemuck::checked::cast_slice(cells);
+            (0..groups).try_for_each(|group| f(&values[group * count..][..count]))?;
         }
-        if groups == 0 {
-            return Ok(());
-        }
-        for (number, at) in inner.offsets().enumerate() {
-            if number.is_multiple_of(STRIDE) {
-                meter.poll()?;
-            }
-            for (group, start) in starts[..groups].iter().enumerate() {
-                scratch[group * count + number] = T::read(&outer.bytes()[start + at - first..]);
-            }
-        }
-        (0..groups).try_for_each(|group| f(&scratch[group * count..][..count]))?;
     }
+    Ok(())
 }
 
 /// Calls the same code for the element of the first argument, under a name for its Rust type.
@@ -395,12 +449,44 @@ fn variance(
 ) -> Result<(), Fault> {
     let (used, meter) = (call.plain::<i64>(2), call.meter());
     let stop = &|| meter.stop();
+    if of_columns(call, axes, used, single, double)? {
+        return Ok(());
+    }
     by_element!(call,
         Boolean => reduce(call, axes, |x: &[bool]| Ok(double(variance_of_integers(x, used, stop, i64::from)))),
         Int32 => reduce(call, axes, |x: &[i32]| Ok(double(variance_of_integers(x, used, stop, i64::from)))),
         Int64 => reduce(call, axes, |x: &[i64]| Ok(double(variance_of_integers(x, used, stop, |x| x)))),
         Float32 => reduce(call, axes, |x: &[f32]| Ok(single(variance_by(x, used, stop, |x| x)))),
         Float64 => reduce(call, axes, |x: &[f64]| Ok(double(variance_by(x, used, stop, |x| x)))),
+    )
+}
+
+/// The same if runs stand side by side in order; false if not.
+fn of_columns(
+    call: &mut KernelCall<'_>,
+    axes: Axes,
+    used: i64,
+    single: fn(f32) -> f32,
+    double: fn(f64) -> f64,
+) -> Result<bool, Fault> {
+    let meter = call.meter();
+    let stop = &|| meter.stop();
+    by_element!(call,
+        Boolean => by_columns(call, axes, |x: &[bool], width, out| {
+            variance_of_integer_columns(x, width, used, stop, i64::from, |var| out(double(var)));
+        }),
+        Int32 => by_columns(call, axes, |x: &[i32], width, out| {
+            variance_of_integer_columns(x, width, used, stop, i64::from, |var| out(double(var)));
+        }),
+        Int64 => by_columns(call, axes, |x: &[i64], width, out| {
+            variance_of_integer_columns(x, width, used, stop, |x| x, |var| out(double(var)));
+        }),
+        Float32 => by_columns(call, axes, |x: &[f32], width, out| {
+            variance_of_columns(x, width, used, stop, |x| x, |var| out(single(var)));
+        }),
+        Float64 => by_columns(call, axes, |x: &[f64], width, out| {
+            variance_of_columns(x, width, used, stop, |x| x, |var| out(double(var)));
+        }),
     )
 }
 

@@ -222,6 +222,21 @@ impl Elements<'_> {
         self.space.left_of_run(at)
     }
 
+    /// Elements of a run.
+    pub(super) fn run(&self) -> usize {
+        self.space.run()
+    }
+
+    /// Runs from the one at a position on, along the axis before the last one.
+    pub(super) fn runs_left(&self, at: &Position) -> usize {
+        self.space.runs_left(at)
+    }
+
+    /// By how many bytes inputs and outputs that do not stand in order move from one of these runs to the next.
+    pub(super) fn between_runs(&self) -> impl Iterator<Item = (u16, isize)> {
+        self.walks.iter().map(|(column, walk)| (*column, walk.between_runs(&self.space)))
+    }
+
     /// True if strips can take in elements that become one in runs of so many.
     pub(super) fn has_leaves_of(&self, run: usize) -> bool {
         run >= LEAST_RUN && self.space.has_leaves_of(run)

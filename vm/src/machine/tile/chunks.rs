@@ -56,7 +56,7 @@ impl Blocks<'_> {
         }
         if let Some(over) = self.over_runs() {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_over_runs(over, columns, 0..self.rows) };
+            return unsafe { self.run_over_runs(over, columns, 0..self.rows, arena) };
         }
         // SAFETY: the caller's promise.
         let mut worker = unsafe { Worker::new(&self, columns, 0, arena) };
@@ -205,7 +205,7 @@ impl Blocks<'_> {
         }
         if let Some(over) = self.over_runs() {
             // SAFETY: the caller's promise.
-            unsafe { self.run_over_runs(over, columns, rows)? };
+            unsafe { self.run_over_runs(over, columns, rows, &arena)? };
             return Ok(folded.into_iter().map(taken).collect());
         }
         // SAFETY: the caller's promise.

@@ -72,10 +72,10 @@ pub(super) struct Level {
 
 impl Level {
     /// Columns with so many axes but that of elements; runs are along the last of them.
-    fn new(moving: Vec<Moving>, axes: usize, columns: &[Column]) -> Level {
+    fn new(strip: &LoadedStrip, moving: Vec<Moving>, axes: usize, columns: &[Column]) -> Level {
         let along = |axis: usize| moving.iter().map(move |moves| (moves.column, moves.strides[axis]));
         let steps = |axis: usize| along(axis).filter(|(_, by)| *by != 0).collect();
-        let runs = ColumnSteps::new(columns, axes.checked_sub(1).into_iter().flat_map(&along));
+        let runs = ColumnSteps::new(strip, columns, axes.checked_sub(1).into_iter().flat_map(&along));
         Level { steps: (0..axes.saturating_sub(1)).map(steps).collect(), runs, moving: moving.into() }
     }
 }
@@ -236,15 +236,15 @@ impl Region {
         }
         let to_next =
             moving.iter().map(|moves| (moves.column, if is_down { -moves.level } else { moves.level }));
-        let to_next_level = ColumnSteps::new(&columns, to_next);
+        let to_next_level = ColumnSteps::new(strip, &columns, to_next);
         let (runs, outer) = outer.split_last().map_or((1, outer), |(runs, outer)| (*runs, outer));
         Some(KeptStrip {
             strip: strip.clone(),
             of_call: columns.clone(),
             scalars: scalars.into(),
             to_next_level,
-            level: Level::new(moving, last, &columns),
-            first_level: (!values.is_empty()).then(|| Level::new(of_first, last, &columns)),
+            level: Level::new(strip, moving, last, &columns),
+            first_level: (!values.is_empty()).then(|| Level::new(strip, of_first, last, &columns)),
             values: values.into(),
             outer: outer.into(),
             runs,

@@ -36,7 +36,7 @@ const MOST_OF_FUNCTIONS: usize = 128;
 const SLOW_PASS: usize = 4;
 
 /// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
-/// every row for what can raise; or if strips would leave as many steps as there are members. `is_read_outside` says what is
+/// every row for what can raise, or go from run to run; or if strips would leave as many steps as there are members. `is_read_outside` says what is
 /// laid out, `pass` gives the pass of a member, `block_of` the rows of a block with so much scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
@@ -48,7 +48,9 @@ pub(super) fn plan(
     let recipe_of_row = |member| columns.block_kernel(member).and_then(BlockKernel::recipe_or_function);
     let is_slow = |member| matches!(recipe_of_row(member), Some(Recipe::Rare(_)));
     let can_gain = columns.members().len() > 1
-        || columns.members().any(|member| is_slow(member) || is_extreme(columns, member));
+        || columns
+            .members()
+            .any(|member| is_slow(member) || is_extreme(columns, member) || repeats(columns, member));
     if !can_gain || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
@@ -81,12 +83,14 @@ pub(super) fn plan(
         members.iter().for_each(|member| fold_of[*member] = None);
         items = ordered(&fold_of);
     }
+    let is_alone = items.len() == 1;
     let (mut slow, mut extremes) = (0, 0);
     for item in &mut items {
         let Item::Pass(member) = *item else { continue };
         let is_slow = is_slow(member) && recipes[member].is_some();
         let is_extreme = is_extreme(columns, member) && fold_of[member].is_some();
-        if is_slow || is_extreme {
+        let gains_runs = is_alone && repeats(columns, member) && !can_fire(&member);
+        if is_slow || is_extreme || gains_runs && recipes[member].is_some() {
             *item = Item::Strip { members: vec![member], stored: vec![member] };
             slow += usize::from(is_slow);
             extremes += usize::from(is_extreme);
@@ -236,6 +240,16 @@ fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
         }
         _ => false,
     }
+}
+
+/// True if operands of a member repeat along axes that others have: a strip goes from run to run by itself.
+fn repeats(columns: &Columns<'_>, member: usize) -> bool {
+    let axes = |source: &Source| match columns.qtype(*source) {
+        QType::NdArray(t) => Some(t.units().collect::<Vec<_>>()),
+        _ => None,
+    };
+    let mut all = columns.operands[member].iter().filter_map(axes);
+    all.next().is_some_and(|first| all.any(|other| other != first))
 }
 
 /// What types tell of rows or elements that become one along axes: whether there is one run of them, and whether those of a

@@ -1,4 +1,4 @@
-//! One strip over arrays that stand in order along their last axis only: it is called for each run of elements.
+//! One strip over arrays that stand in order along their last axis only: a call takes runs of elements one after the other.
 //!
 //! ```text
 //! inner points of a field     . . . . . .
@@ -7,15 +7,16 @@
 //!                             . . . . . .
 //! ```
 //!
-//! There is nothing to lay out and no other step, so that a run costs little more than the call: no blocks, no
-//! [worker](super::worker).
+//! There is nothing to lay out and no other step, so that a run costs little more than its elements: no blocks, no
+//! [worker](super::worker). What has one value in a run is a constant of the run.
 
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven};
-use crate::machine::tile::strips::LoadedStrip;
+use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::CHUNK;
 use crate::operator::nd_walk::Position;
+use bumpalo::Bump;
 use std::ops::Range;
 
 /// A strip that is all there is to run, and the elements that it finds where they lie.
@@ -50,8 +51,15 @@ impl<'r> Blocks<'r> {
         over: StripOverRuns<'_>,
         columns: &mut [Column],
         range: Range<usize>,
+        arena: &Bump,
     ) -> Outcome {
         let StripOverRuns { strip, elements } = over;
+        let run = elements.run();
+        let in_order =
+            self.moving.iter().map(|index| (*index, (columns[*index as usize].step * run) as isize));
+        let steps = ColumnSteps::in_arena(strip, columns, in_order.chain(elements.between_runs()), arena);
+        let of_call = arena.alloc_slice_copy(columns);
+        let at_once = steps.runs_at_once(run, CHUNK);
         let mut at = Position::default();
         let (mut start, mut polled) = (range.start, range.start);
         self.poll()?;
@@ -62,10 +70,19 @@ impl<'r> Blocks<'r> {
                 polled = start;
             }
             let count = elements.begin_run(&mut at, start, columns).min(range.end - start);
-            // SAFETY: the caller's promise: the columns stand at so many elements of a run.
-            unsafe { strip.run(columns, 0..count) };
-            self.move_on(columns, count);
-            start += count;
+            let runs = at_once.min(elements.runs_left(&at)).min((range.end - start) / run);
+            let done = if count == run && runs > 1 {
+                of_call.copy_from_slice(columns);
+                // SAFETY: the caller's promise: the columns stand at the begin of a run, behind which others stand by the steps.
+                unsafe { strip.run_often(of_call, run, runs, &steps) };
+                runs * run
+            } else {
+                // SAFETY: the caller's promise: the columns stand at so many elements of a run.
+                unsafe { strip.run(columns, 0..count) };
+                count
+            };
+            self.move_on(columns, done);
+            start += done;
         }
         Ok(())
     }

@@ -24,8 +24,9 @@ use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{self, Lane, Strip};
+use bumpalo::Bump;
 use std::mem::MaybeUninit;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -98,6 +99,9 @@ pub(super) struct Variant {
 /// Constants that a strip of a region may have; a region with more runs as passes.
 const MOST_CONSTANTS: usize = 64;
 
+/// Places for the constants of all runs of a call.
+const CONSTANTS_OF_RUNS: usize = MOST_CONSTANTS * 4;
+
 /// A strip, and what it wants to know.
 #[derive(Clone, Debug)]
 pub(super) struct LoadedStrip {
@@ -121,7 +125,7 @@ impl LoadedStrip {
         let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
         // SAFETY: the caller's promise; there are places for all, and the strip looks at those that are filled.
         unsafe {
-            self.load(columns, constants.as_mut_ptr().cast());
+            self.load(columns, constants.as_mut_ptr().cast(), |_| 0);
             self.strip.run(columns.as_ptr().cast(), rows.start, rows.end, constants.as_ptr().cast()) != 0
         }
     }
@@ -129,36 +133,43 @@ impl LoadedStrip {
     /// Computes so many runs of as many rows; between two, cells and positions of columns move by the bytes that `steps` has for
     /// them. Leaves any pointers in columns.
     ///
+    /// # Panics
+    /// If there are more runs than are possible [at once](ColumnSteps::runs_at_once).
+    ///
     /// # Safety
-    /// For each run as [`run`](LoadedStrip::run) from row 0 on; the strip has no folds, and no column has presence. There are steps
-    /// for all columns; with more than one run, columns of one value stay.
+    /// For each run as [`run`](LoadedStrip::run) from row 0 on; the strip has no folds, and no column has presence. The steps are
+    /// those of these columns.
     #[inline(always)]
-    pub(super) unsafe fn run_often(
+    pub(super) unsafe fn run_often<W: Deref<Target = [isize]>>(
         &self,
         columns: &mut [Column],
         rows: usize,
         runs: usize,
-        steps: &ColumnSteps,
+        steps: &ColumnSteps<W>,
     ) {
-        let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
-        debug_assert_eq!(steps.words.len(), columns.len() * WORDS);
-        debug_assert!(runs == 1 || !steps.has_new_values);
+        let mut constants = [const { MaybeUninit::<u64>::uninit() }; CONSTANTS_OF_RUNS];
+        debug_assert_eq!(steps.words.len(), ColumnSteps::words_of(columns));
+        let (lists, count) = (if steps.has_new_values() { runs } else { 1 }, self.constants.len());
+        assert!(lists * count <= CONSTANTS_OF_RUNS, "constants of {lists} runs");
         // SAFETY: the caller's promise; there are places for all constants, and the strip looks at those that are filled.
         unsafe {
-            self.load(columns, constants.as_mut_ptr().cast());
+            for run in 0..lists {
+                let list = constants.as_mut_ptr().add(run * count).cast();
+                self.load(columns, list, |column| steps.of_cells(column).wrapping_mul(run as isize));
+            }
             let columns = columns.as_mut_ptr().cast();
             self.strip.run_often(columns, rows, constants.as_ptr().cast(), runs, steps.words.as_ptr());
         }
     }
 
-    /// Fills in constants.
+    /// Fills in constants, of cells so many bytes behind where their columns stand.
     ///
     /// # Safety
-    /// There are places for all; each column of a constant has one value.
-    #[inline]
-    unsafe fn load(&self, columns: &[Column], constants: *mut u64) {
+    /// There are places for all; each column of a constant has one value there.
+    #[inline(always)]
+    unsafe fn load(&self, columns: &[Column], constants: *mut u64, behind: impl Fn(u16) -> isize) {
         for (number, (column, size)) in self.constants.iter().enumerate() {
-            let from = columns[*column as usize].data;
+            let from = columns[*column as usize].data.wrapping_offset(behind(*column));
             // SAFETY: the caller's promise: one value of this size, which is what the strip reads of the place.
             unsafe {
                 let value = match size {
@@ -172,35 +183,80 @@ impl LoadedStrip {
     }
 }
 
-/// By how many bytes the cells of each column move from one run to the next.
+/// By how many bytes the cells of each column move from one run to the next: the words may be in an arena.
 #[derive(Debug)]
-pub(super) struct ColumnSteps {
-    /// By word of each column.
-    words: Box<[isize]>,
-    /// True if a column moves that is one value for a run: a call loads such values once.
-    has_new_values: bool,
+pub(super) struct ColumnSteps<W = Box<[isize]>> {
+    /// That of lists of constants, which is 0 if no column moves that is one value for a run; then by word of each column.
+    words: W,
 }
 
 impl ColumnSteps {
-    /// Those of columns that move; all others stay.
-    pub(super) fn new(columns: &[Column], moving: impl Iterator<Item = (u16, isize)>) -> ColumnSteps {
-        let (mut words, mut has_new_values) = (vec![0; columns.len() * WORDS], false);
+    /// Those of columns of a strip that move; all others stay.
+    pub(super) fn new(
+        strip: &LoadedStrip,
+        columns: &[Column],
+        moving: impl Iterator<Item = (u16, isize)>,
+    ) -> ColumnSteps {
+        let mut words: Box<[isize]> = vec![0; ColumnSteps::words_of(columns)].into();
+        ColumnSteps::fill(&mut words, strip, columns, moving);
+        ColumnSteps { words }
+    }
+
+    fn words_of(columns: &[Column]) -> usize {
+        1 + columns.len() * WORDS
+    }
+
+    fn fill(
+        words: &mut [isize],
+        strip: &LoadedStrip,
+        columns: &[Column],
+        moving: impl Iterator<Item = (u16, isize)>,
+    ) {
         for (column, by) in moving {
-            words[usize::from(Part::Cells.number(column))] = by;
+            words[1 + usize::from(Part::Cells.number(column))] = by;
             let of = &columns[column as usize];
-            has_new_values |= by != 0 && of.step == 0 && !of.is_taken();
+            if by != 0 && of.step == 0 && !of.is_taken() {
+                words[0] = (strip.constants.len() * size_of::<u64>()) as isize;
+            }
         }
-        ColumnSteps { words: words.into(), has_new_values }
+    }
+}
+
+impl<'a> ColumnSteps<&'a [isize]> {
+    /// Those of columns of a strip that move, in an arena.
+    pub(super) fn in_arena(
+        strip: &LoadedStrip,
+        columns: &[Column],
+        moving: impl Iterator<Item = (u16, isize)>,
+        arena: &'a Bump,
+    ) -> ColumnSteps<&'a [isize]> {
+        let words = arena.alloc_slice_fill_copy(ColumnSteps::words_of(columns), 0);
+        ColumnSteps::fill(words, strip, columns, moving);
+        ColumnSteps { words }
+    }
+}
+
+impl<W: Deref<Target = [isize]>> ColumnSteps<W> {
+    /// By how many bytes the cells of a column move.
+    #[inline(always)]
+    fn of_cells(&self, column: u16) -> isize {
+        self.words[1 + usize::from(Part::Cells.number(column))]
+    }
+
+    /// True if there are other constants in each run.
+    fn has_new_values(&self) -> bool {
+        self.words[0] != 0
     }
 
     /// Runs of so many elements that a call may have, to go over no more than some elements.
     pub(super) fn runs_at_once(&self, run: usize, most: usize) -> usize {
-        if self.has_new_values { 1 } else { (most / run).max(1) }
+        let lists = CONSTANTS_OF_RUNS * size_of::<u64>();
+        (most / run).clamp(1, lists.checked_div(self.words[0] as usize).unwrap_or(usize::MAX))
     }
 
     /// Moves columns by so many runs.
     pub(super) fn move_by(&self, runs: usize, columns: &mut [Column]) {
-        for (column, words) in columns.iter_mut().zip(self.words.chunks_exact(WORDS)) {
+        for (column, words) in columns.iter_mut().zip(self.words[1..].chunks_exact(WORDS)) {
             let by = words[Part::Cells.word()].wrapping_mul(runs as isize);
             column.data = column.data.wrapping_offset(by);
         }

@@ -7,7 +7,8 @@
 //! stack frame    rbp of the caller | registers of the caller | runs left | steps | first row | constants, slots
 //! ```
 //!
-//! Between two runs the pointers of columns move: those in registers there, others in the memory of the caller.
+//! Between two runs the pointers of columns move: those in registers there, others in the memory of the caller. So does that of
+//! scalars, which are then laid out again.
 //!
 //! Loops are tested at their end against the end of rows less the rows of an iteration, which rdx is meanwhile.
 
@@ -86,6 +87,7 @@ impl Layout<'_> {
         let bodies = [main, Some(&function.single), Some(&function.rest)];
         let slots = bodies.into_iter().flatten().map(|body| body.allocation.slots).max().unwrap_or(0);
         self.enter((self.slots + slots * function.target.slot_bytes()).next_multiple_of(64))?;
+        let with_scalars = self.assembler.here();
         self.lay_out(constants)?;
         let lanes = function.folds.map_or(0, |folds| folds.registers);
         for (home, number) in function.pinned.iter().zip(lanes..) {
@@ -96,7 +98,9 @@ impl Layout<'_> {
         }
         match function.leaves() {
             None => {
-                let top = self.assembler.here();
+                let is_scalar = |home: &Home| matches!(home.address, Address::Scalar(_));
+                let has_scalars = !constants.laid.is_empty() || function.pinned.iter().any(is_scalar);
+                let top = if has_scalars { with_scalars } else { self.assembler.here() };
                 self.rows(table)?;
                 if function.folds.is_none() {
                     self.next_run(top)?;
@@ -134,15 +138,17 @@ impl Layout<'_> {
         Ok(())
     }
 
-    /// Moves columns to their next run, and goes there; falls through behind the last one.
+    /// Moves columns and scalars to their next run, and goes there; falls through behind the last one.
     fn next_run(&mut self, top: u64) -> Result<(), IcedError> {
         let [runs, steps, first] = RUNS.map(|(_, place)| self.beside_saved(place));
         self.put(Instruction::with1(Code::Dec_rm64, runs)?)?;
         let done = self.assembler.jump_forward(Code::Je_rel32_64)?;
         self.put(Instruction::with2(Code::Mov_r64_rm64, Register::R14, steps)?)?;
+        let of_scalars = self.assembler.at(Register::R14, Register::None, 1, 0);
+        self.put(Instruction::with2(Code::Add_r64_rm64, Register::RCX, of_scalars)?)?;
         for (place, number) in self.function.columns.iter().enumerate() {
             let offset = 8 * i64::from(*number);
-            let step = self.assembler.at(Register::R14, Register::None, 1, offset);
+            let step = self.assembler.at(Register::R14, Register::None, 1, offset + 8);
             match BASES.get(place) {
                 Some(base) => self.put(Instruction::with2(Code::Add_r64_rm64, *base, step)?)?,
                 None => {
