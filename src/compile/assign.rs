@@ -16,8 +16,9 @@
 //! 4. Values in fields of a tuple hold the tuple's slot together, from the first of them on.
 //! 5. Side outputs live to the end; literals, the output and (normally) inputs are pinned.
 //! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
-//! 7. A scalar operand of an operator over arrays keeps its bytes to the end: the operator runs later, with the
-//!    rest of its tile region, and a scalar in the place of another would cut the region in two.
+//! 7. A scalar operand of an operator over arrays keeps its bytes to the end, and so does one that repeats along axes of
+//!    the result: the operator runs later, with the rest of its tile region, and another value in the place of the operand
+//!    would cut the region in two.
 //!    For the same reason an array that is a reduction of another gets bytes that nobody had before it.
 //! 8. A side output takes no byte of an input that may be overridden: who reads it after the run must
 //!    not read what counts as an unwritten input.
@@ -371,16 +372,28 @@ pub(super) fn holder(emission: &Emission, value: ValueId) -> ValueId {
     }
 }
 
-/// Rule 7: by value, whether it holds a scalar that an operator over arrays reads.
+/// Rule 7: by value, whether it holds a scalar that an operator over arrays reads, or elements that repeat for one.
 fn operands_of_rows(emission: &Emission, holder: &[ValueId]) -> Vec<bool> {
-    let is_array =
-        |value: &ValueId| matches!(emission.values[value.index()].qtype, QType::Array(_) | QType::NdArray(_));
+    let qtype = |value: &ValueId| &emission.values[value.index()].qtype;
+    let is_array = |value: &ValueId| matches!(qtype(value), QType::Array(_) | QType::NdArray(_));
+    let axes = |value: &ValueId| qtype(value).nd().map(|t| t.units().filter(|is_unit| !is_unit).count());
     let mut is_operand = vec![false; emission.values.len()];
     for instruction in emission.body.instructions() {
-        let operands = emission.body.reads(instruction);
-        let is_over_arrays = operands.iter().chain(emission.body.writes(instruction)).any(is_array);
-        for scalar in operands.iter().filter(|value| is_over_arrays && !is_array(value)) {
-            is_operand[holder[scalar.index()].index()] = true;
+        let (operands, results) = (emission.body.reads(instruction), emission.body.writes(instruction));
+        let is_over_arrays = operands.iter().chain(&*results).any(is_array);
+        let of_result = match instruction {
+            Instruction::Operator { operator, .. } => {
+                let by_element = emission.body.operators()[*operator as usize].row_effects().is_some();
+                results.iter().filter(|_| by_element).find_map(axes)
+            }
+            _ => None,
+        };
+        let is_kept = |value: &&ValueId| match is_array(value) {
+            false => is_over_arrays,
+            true => axes(value) < of_result && axes(value).is_some(),
+        };
+        for value in operands.iter().filter(is_kept) {
+            is_operand[holder[value.index()].index()] = true;
         }
     }
     is_operand

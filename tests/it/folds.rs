@@ -10,7 +10,8 @@ use cembra::vm::value::{ArrayClass, ArrayRows, NdRows, NdType, ScalarType, Scala
 use cembra::vm::vector::fold;
 use std::sync::Arc;
 
-/// Results of a text over inputs, by passes, by strips, and both on three threads.
+/// Results of a text over inputs, by passes, by strips, and both on three threads; each twice, for strips are compiled by the
+/// first run.
 fn check(text: &str, inputs: &[(&str, Value)]) -> Value {
     let types = inputs.iter().map(|(name, value)| (*name, value.qtype()));
     let bound =
@@ -19,14 +20,17 @@ fn check(text: &str, inputs: &[(&str, Value)]) -> Value {
     for (name, value) in inputs {
         frame.write(bound.input_slot(name).expect("an input"), value).expect("a value of its type");
     }
-    let results = [(Strips::Never, 1), (Strips::Always, 1), (Strips::Never, 3), (Strips::Always, 3)].map(
-        |(strips, threads)| {
+    let ways = [(Strips::Never, 1), (Strips::Always, 1), (Strips::Never, 3), (Strips::Always, 3)];
+    let results: Vec<Value> = ways
+        .iter()
+        .flat_map(|way| [*way; 2])
+        .map(|(strips, threads)| {
             let options = RunOptions::new().strips(strips).threads(threads);
             bound.execute_with(&mut frame, options).unwrap_or_else(|e| panic!("{text}: {e}"));
             frame.read(bound.output_slot()).expect("memory")
-        },
-    );
-    let [first, rest @ ..] = &results;
+        })
+        .collect();
+    let [first, rest @ ..] = &results[..] else { unreachable!("there are eight") };
     for (number, result) in rest.iter().enumerate() {
         assert!(result == first, "{text}, way {}", number + 1);
     }
@@ -67,6 +71,40 @@ fn sums_of_rows() {
         Value::from(fold::fold::<fold::Sum<f64>>(&values)),
         "a missing row counts as 0 where it stands"
     );
+}
+
+/// Strips take several runs a call, each with the constants of its row.
+#[test]
+fn runs_with_values_of_their_own() {
+    let of = |name: &str, shape: &[usize], shift: usize| {
+        let cells: Vec<f64> = (0..shape.iter().product()).map(|row| number(row + shift)).collect();
+        let qtype = NdType::from_name(name).expect("a type");
+        Value::NdArray(Arc::new(NdRows::from_slice(qtype, shape, &cells).expect("fits")))
+    };
+    for (height, width) in
+        [(1, 1), (5, 8), (40, 9), (70, 100), (33, 127), (300, 129), (3, 700), (700, 101), (0, 3), (3, 0)]
+    {
+        let inputs = [
+            ("x", of("NDARRAY_FLOAT64_NN", &[height, width], 0)),
+            ("line", of("NDARRAY_FLOAT64_1N", &[1, width], 3)),
+            ("r", of("NDARRAY_FLOAT64_N1", &[height, 1], 5)),
+            ("t", of("NDARRAY_FLOAT64_N1", &[height, 1], 7)),
+            ("s", Value::from(0.75)),
+        ];
+        for text in [
+            "x * r",
+            "(x - line) * r + s*t",
+            "nd.where(bool.less(x, r), r, line)",
+            "d = x * r; core.make_tuple(nd.sum(d, 0), d)",
+            "nd.sum(x * r, 0)",
+            "d = (x - r) * line; core.make_tuple(nd.mean(d, 0), nd.sum(d * t, 0), nd.count(bool.less(d, r), 0))",
+            "math.lgamma(x * r) - line * t",
+            "d = line - r; core.make_tuple(nd.sum(d, 0), nd.sum(d, 1), d)",
+            "d = x - r; e = nd.cumsum(d, 1); core.make_tuple(nd.sum(d * t, 0), e * t)",
+        ] {
+            check(text, &inputs);
+        }
+    }
 }
 
 #[test]

@@ -10,9 +10,8 @@ use crate::native::c::fold_kinds::code;
 use crate::native::c::locals::{CType, element_name};
 use crate::native::c::writer::Writer;
 use crate::native::operation::{Operation, text_for};
-use cembra_vm::builtins::nd::along::{
-    CONCATENATE, CUMSUM, CUMSUM_BACK, CUMSUM_IN_GROUPS, CUMSUM_IN_GROUPS_BACK, TAKE,
-};
+use cembra_vm::builtins::nd::along::{CONCATENATE, TAKE};
+use cembra_vm::builtins::nd::running::{CUMSUM, CUMSUM_BACK, CUMSUM_IN_GROUPS, CUMSUM_IN_GROUPS_BACK};
 use cembra_vm::builtins::nd::shape::{BROADCAST_TO, RESHAPE, SHAPE, SIZE};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;

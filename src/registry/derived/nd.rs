@@ -97,6 +97,23 @@ pub fn definitions() -> Vec<OperatorDef> {
         )
         .with_facts(Facts::along(AlongAxes::All, Places::Moved).with_linear(IN_FIRST)),
     ]);
+    all.extend([
+        with_integers(
+            "nd.get",
+            &["array", "*indices"],
+            "The element at these indices, one for each axis; a negative one counts from the end. INT64 of a narrow element.",
+        ),
+        with_integers(
+            "nd.length",
+            &["array", "axis"],
+            "The size of an axis; a negative one counts from the last.",
+        ),
+        with_integers(
+            "nd.full",
+            &["value", "*sizes"],
+            "An array of these sizes, in which every element is the value.",
+        ),
+    ]);
     all
 }
 
@@ -264,6 +281,27 @@ fn lower(
         });
     }
     Ok(Lowered::To(cx.make(&machine, &given)?))
+}
+
+/// The machine's operator of this name, whose arguments but the first are integers and become INT64.
+fn with_integers(name: &'static str, params: &[&str], meaning: &str) -> OperatorDef {
+    OperatorDef::new(name, params, meaning, move |cx| {
+        let given = Given { dialect: cx.dialect, types: cx.types, literals: cx.literals };
+        let mut args = cx.types.to_vec();
+        if let Some(QType::Scalar(element)) = args.first() {
+            args[0] = QType::Scalar(element.storage());
+        }
+        for (index, arg) in args.iter_mut().enumerate().skip(1) {
+            match given.integers(index) {
+                Ok(Argument::Of(_, qtype)) => *arg = qtype,
+                _ => return Err(cx.expected("integers", index)),
+            }
+        }
+        match cx.table.overload(name, &args) {
+            Some(overload) => Ok(Resolution { result: overload.result().clone(), args }),
+            None => Err(TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() }),
+        }
+    })
 }
 
 /// A reduction along axes, of all without any, that drops them or keeps them as unit axes.

@@ -15,6 +15,7 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
+use crate::operator::fold_memory::{PARTS_OF_STRETCHES, lane, most_parts, room, zeros};
 use crate::operator::meter::{STRIDE, Watch};
 use crate::operator::runs::{Runs, check_elements};
 use crate::value::nd_view::NdCell;
@@ -29,7 +30,6 @@ use crate::vector::stop::StopCheck;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use bytemuck::Pod;
-use std::alloc::Layout;
 use std::fmt;
 use std::ops::Range;
 
@@ -184,14 +184,9 @@ impl FoldKernel {
             Cut::Leaves => (leaves.next_size(), 0),
             Cut::Chunks | Cut::Rows => (0, elements.start),
         };
-        let lanes = match width > 1 {
-            true if run < self.lanes => width,
-            true => self.lanes * width,
-            false => 0,
-        };
-        let lanes = match lanes {
+        let lanes = match self.lane_words(run, width) {
             0 => Default::default(),
-            _ => zeros(lanes, arena, watch)?,
+            words => zeros(words, arena, watch)?,
         };
         let share = if count == 1 { 1 } else { count.min(elements.len().div_ceil(run) + 1) };
         let parts = match self.cut {
@@ -203,15 +198,21 @@ impl FoldKernel {
         Ok(Folded { leaf, kept, width, is_one_run, lanes, ..Folded::of(parts, leaves, arena) })
     }
 
+    /// Words that are kept of the last leaves of runs side by side.
+    fn lane_words(&self, run: usize, width: usize) -> usize {
+        match width > 1 {
+            true if run < self.lanes => lane(width),
+            true => self.lanes * lane(width),
+            false => 0,
+        }
+    }
+
     /// Bytes that [`FoldKernel::begin`] and the steps after it take from the arena, about.
     pub(crate) fn kept_bytes(&self, Runs { run, width, count }: Runs) -> u64 {
         if self.has_any_parts && count == 1 {
             return PARTS_OF_STRETCHES as u64 * 8;
         }
-        let lanes = match width > 1 {
-            true => self.lanes.min(run) * width,
-            false => 0,
-        };
+        let lanes = self.lane_words(run, width);
         let parts = if self.cut == Cut::Rows { 0 } else { most_parts(run).saturating_mul(count) };
         (lanes.saturating_add(parts) as u64).saturating_mul(8)
     }
@@ -233,37 +234,6 @@ impl FoldKernel {
         // SAFETY: the caller's promise.
         unsafe { (self.finish)(known, runs, out, stop) }
     }
-}
-
-/// Parts of stretches that there is room for: one of each thread.
-const PARTS_OF_STRETCHES: usize = 8;
-
-/// Leaves that a run may have at most.
-fn most_parts(run: usize) -> usize {
-    run.div_ceil(LEAF / 2)
-}
-
-/// An empty vector with room.
-fn room(count: usize, arena: &Bump) -> Result<BumpVec<'_, u64>, Exhausted> {
-    if count == 0 {
-        return Ok(BumpVec::new_in(arena));
-    }
-    let place = Layout::array::<u64>(count).ok().and_then(|layout| arena.try_alloc_layout(layout).ok());
-    match place {
-        // SAFETY: the arena gave room for so many words, which nobody else has.
-        Some(place) => Ok(unsafe { BumpVec::from_raw_parts_in(place.cast().as_ptr(), 0, count, arena) }),
-        None => Err(Exhausted::Memory { asked: (count as u64).saturating_mul(8) }),
-    }
-}
-
-/// So many zeros.
-fn zeros<'a>(count: usize, arena: &'a Bump, watch: Option<&dyn Watch>) -> Result<&'a mut [u64], Exhausted> {
-    let mut zeros = room(count, arena)?;
-    while zeros.len() < count {
-        watch.map_or(Ok(()), Watch::ask)?;
-        zeros.resize(count.min(zeros.len() + STRIDE), 0);
-    }
-    Ok(zeros.into_bump_slice_mut())
 }
 
 /// What is known of the elements so far.
@@ -447,7 +417,7 @@ fn take_rows<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
     let lanes = bytemuck::cast_slice_mut::<u64, F::Part>(lanes);
     while !values.is_empty() {
         let (head, rest) = values.split_at(values.len().min(*width - *column));
-        F::take_row(lanes, RowOfLeaf { row: *kept, size: *leaf, column: *column, width: *width }, head);
+        F::take_row(lanes, RowOfLeaf { row: *kept, size: *leaf, column: *column, width: lane(*width) }, head);
         if *kept + 1 == *leaf {
             parts.extend(lanes[*column..][..head.len()].iter().map(|part| to_word(*part)));
         }
@@ -520,7 +490,8 @@ pub(super) fn of_word<T: Pod>(word: u64) -> T {
 mod tests {
     use super::*;
     use crate::operator::meter::Meter;
-    use crate::vector::fold::{self as folds, Best, CountNonZero, Mean, Sum, Truth, fold};
+    use crate::vector::extremes::Best;
+    use crate::vector::fold::{self as folds, CountNonZero, Mean, Sum, Truth, fold};
 
     /// Columns folded row by row, beside each of them gathered and folded by itself.
     fn check<F: Fold<Element = f64, Out: PlainSlot + fmt::Debug>>(bits: impl Fn(F::Out) -> u64) {

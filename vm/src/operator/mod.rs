@@ -25,6 +25,7 @@ pub(crate) mod element_type;
 pub mod facts;
 pub mod family;
 pub(crate) mod fold_kernel;
+mod fold_memory;
 pub mod function;
 pub(crate) mod fused;
 pub(crate) mod fusible;

@@ -159,6 +159,12 @@ impl Space {
         step == 0 || step == size as isize
     }
 
+    /// True if an operand of cells of so many bytes is one element, or all of it is in order.
+    pub(crate) fn is_even(&self, strides: &Strides, size: usize) -> bool {
+        let is_one = strides[..self.rank].iter().all(|stride| *stride == 0);
+        is_one || strides[self.last()] == size as isize && self.is_in_order(strides)
+    }
+
     /// The place of an element on each axis, 0 on those that the space has not.
     #[cold]
     fn place(&self, element: usize) -> Shape {

@@ -227,7 +227,7 @@ impl<'v, const SIZE: usize> Copy<'v, SIZE> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::ScalarType;
+    use crate::value::scalar::ScalarType;
     use fastrand::Rng;
 
     const ELEMENTS: [ScalarType; 5] =

@@ -198,7 +198,7 @@ pub struct RowOfLeaf {
     pub size: usize,
     /// The first column of interest.
     pub column: usize,
-    /// How many columns there are.
+    /// How far it is from one lane to the next, at least as many as there are columns.
     pub width: usize,
 }
 
@@ -395,95 +395,6 @@ impl<T: Number> Fold for Mean<T> {
     }
 }
 
-/// The least element, with `GREATEST` the greatest; NaN if there is one.
-pub struct Best<T, const GREATEST: bool>(PhantomData<T>);
-
-/// Lanes in which the best element of a leaf is found.
-const LANES_OF_BEST: usize = 16;
-
-#[inline(always)]
-fn is_nan<T: Number>(x: T) -> bool {
-    x.partial_cmp(&x).is_none()
-}
-
-impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
-    #[inline(always)]
-    fn is_better(x: T, best: T) -> bool {
-        if GREATEST { x > best } else { x < best }
-    }
-}
-
-impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
-    type Element = T;
-    type Part = T;
-    type Out = T;
-
-    /// In lanes, which lose the order: the first of several zeros, or of several NaN, is looked up. One comparison of two
-    /// elements tells whether either is NaN.
-    #[inline(always)]
-    fn leaf(values: &[T]) -> T {
-        let (rows, rest) = values.as_chunks::<{ 2 * LANES_OF_BEST }>();
-        let mut best: [T; LANES_OF_BEST] =
-            rows.first().map_or([T::ZERO; _], |row| std::array::from_fn(|lane| row[lane]));
-        let mut has_nan = [false; LANES_OF_BEST];
-        for row in rows {
-            for (lane, (best, has_nan)) in best.iter_mut().zip(&mut has_nan).enumerate() {
-                let (x, y) = (row[lane], row[lane + LANES_OF_BEST]);
-                *has_nan |= x.partial_cmp(&y).is_none();
-                let better = if Self::is_better(y, x) { y } else { x };
-                *best = if Self::is_better(better, *best) { better } else { *best };
-            }
-        }
-        let mut lanes = LANES_OF_BEST;
-        while lanes > 1 {
-            lanes /= 2;
-            for lane in 0..lanes {
-                let x = best[lane + lanes];
-                best[lane] = if Self::is_better(x, best[lane]) { x } else { best[lane] };
-                has_nan[lane] |= has_nan[lane + lanes];
-            }
-        }
-        let best = best[..rows.len().min(1)].iter().chain(rest).copied().reduce(Self::join);
-        let best = best.unwrap_or(T::ZERO);
-        let has_nan = is_nan(best) || has_nan[0];
-        match T::IS_FLOAT && (has_nan || best == T::ZERO) {
-            true => *values.iter().find(|x| if has_nan { is_nan(**x) } else { **x == best }).unwrap_or(&best),
-            false => best,
-        }
-    }
-
-    #[inline(always)]
-    fn of_one(value: T) -> T {
-        value
-    }
-
-    // The first of several zeros or NaN is the result, whatever the stretches are.
-    const HAS_ANY_PARTS: bool = true;
-    const FIRST: Option<FirstStage> = match (size_of::<T>() < 4, GREATEST) {
-        (true, _) => None,
-        (false, true) => Some(FirstStage::Greatest),
-        (false, false) => Some(FirstStage::Least),
-    };
-    const MERGE: Option<MergeLanes<T>> = Some(|lanes, _| {
-        let lanes: &[T] = bytemuck::cast_slice(lanes);
-        let part = lanes.iter().copied().reduce(Self::join).unwrap_or(T::ZERO);
-        // Zeros of both signs: which of them came first is not told.
-        let mut zeros = lanes.iter().filter(|x| **x == T::ZERO);
-        let is_other = |x: &T| bytemuck::bytes_of(x) != bytemuck::bytes_of(&part);
-        Merged { part, is_open: T::IS_FLOAT && part == T::ZERO && zeros.any(is_other) }
-    });
-
-    #[inline(always)]
-    fn join(best: T, next: T) -> T {
-        // Without a way around a comparison, a loop is one of vectors.
-        if !is_nan(best) & (is_nan(next) | Self::is_better(next, best)) { next } else { best }
-    }
-
-    fn finish(part: T, _: usize) -> T {
-        part
-    }
-}
-
 /// True if an element is not zero, or with `ALL` if none is.
 pub struct Truth<T, const ALL: bool>(PhantomData<T>);
 
@@ -572,37 +483,8 @@ mod tests {
         assert_eq!(fold::<Sum<f32>>(&[0.1; 1000]), 100.000_015);
         assert!([3, 9].iter().all(|count| fold::<Sum<f64>>(&vec![-0.0; *count]).is_sign_positive()));
         assert_eq!(fold::<Sum<i32>>(&[i32::MAX, 1]), 2_147_483_648);
-        assert!(fold::<Mean<f64>>(&[]).is_nan() && fold::<Best<f64, true>>(&[1.0, f64::NAN, 2.0]).is_nan());
+        assert!(fold::<Mean<f64>>(&[]).is_nan());
         assert_eq!((fold::<Truth<u8, true>>(&[]), fold::<Truth<i32, false>>(&[0, 3])), (true, true));
         assert_eq!(fold::<CountNonZero<f32>>(&[0.0, -0.0, f32::NAN]), 1);
-    }
-
-    /// Beside a search from the left, with a special value at each place: the first zero or NaN is the result.
-    #[test]
-    fn the_best_element_is_the_first_of_its_kind() {
-        fn check<const GREATEST: bool>(values: &[f64]) {
-            let expected = values.iter().copied().reduce(Best::<f64, GREATEST>::join).expect("not empty");
-            let found = fold::<Best<f64, GREATEST>>(values);
-            assert_eq!(found.to_bits(), expected.to_bits(), "{GREATEST} of {values:?}");
-        }
-        for count in [1, 2, 15, 16, 17, 31, 32, 33, 48, 127, 128, 129, 300] {
-            let below: Vec<f64> = (0..count).map(|i| -1.0 - f64::from(i * 37 % 101)).collect();
-            let above: Vec<f64> = below.iter().map(|x| -x).collect();
-            for place in 0..count as usize {
-                for special in
-                    [500.0, -500.0, 0.0, -0.0, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY]
-                {
-                    for mut values in [below.clone(), above.clone()] {
-                        values[place] = special;
-                        check::<true>(&values);
-                        check::<false>(&values);
-                        // A second one, of the other sign.
-                        values[place / 2] = -special;
-                        check::<true>(&values);
-                        check::<false>(&values);
-                    }
-                }
-            }
-        }
     }
 }

@@ -8,7 +8,9 @@
 //! | --- | --- |
 //! | reduce | sum, mean, min, quantile, …: many elements to one |
 //! | dot | the inner product |
-//! | along | sums up to each element; elements taken along an axis; arrays put one after the other |
+//! | groups | *the elements that become one, where they lie* |
+//! | running | sums up to each element |
+//! | along | elements taken along an axis; arrays put one after the other |
 //! | element | one element read or written, sizes of axes, new arrays |
 //! | hash_table | positions of the keys of dictionaries and sets |
 //! | shape | axes added, dropped, exchanged; other shapes; conversions |
@@ -16,16 +18,16 @@
 pub mod along;
 pub mod dot;
 pub mod element;
+mod groups;
 pub mod hash_table;
 pub mod reduce;
+pub mod running;
 pub mod shape;
 
 use crate::operator::Family;
 
 /// The rows of this folder.
 pub fn rows() -> Vec<Family> {
-    [reduce::rows(), dot::rows(), along::rows(), shape::rows(), element::rows(), hash_table::rows()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let moved = [along::rows(), shape::rows(), element::rows(), hash_table::rows()];
+    [reduce::rows(), dot::rows(), running::rows()].into_iter().chain(moved).flatten().collect()
 }

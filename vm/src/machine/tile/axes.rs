@@ -26,6 +26,8 @@ pub(super) struct Elements<'a> {
     rank: usize,
     shape: Shape,
     space: Space,
+    /// True if strips can take several runs a call: only they read inputs that have another column in every block.
+    takes_runs: bool,
     /// The inputs that have another column in every block.
     walks: &'a [(u16, Walk<'a>)],
     /// The columns that move on from block to block: inputs and outputs that stand in order.
@@ -89,9 +91,13 @@ impl Region {
         let mut space = Space::join(&shape[..rank], strides);
         let (strides, of_rooms) = strides.split_at(arrays.len());
         let mut operands = arrays.iter().zip(strides);
-        if self.is_one_strip()
-            && operands.all(|((_, view, _), strides)| space.is_by_run(strides, cell_size(view.element())))
-        {
+        let takes_runs = self.by_passes_among_runs().is_some_and(|by_passes| {
+            operands.all(|((column, view, _), strides)| match by_passes.contains(column) {
+                true => space.is_even(strides, cell_size(view.element())),
+                false => space.is_by_run(strides, cell_size(view.element())),
+            }) && (by_passes.is_empty() || rooms.is_empty())
+        });
+        if takes_runs {
             space = space.with_least_run(LEAST_ROW);
         }
         let mut walks = BumpVec::with_capacity_in(arrays.len(), arena);
@@ -115,7 +121,7 @@ impl Region {
         let is_output = |column: &u16| *column as usize >= self.inputs.len() && !strided.contains(column);
         moving.extend(self.moving.iter().copied().filter(is_output));
         let (walks, moving) = (walks.into_bump_slice(), moving.into_bump_slice());
-        Ok(Elements { rank, shape, space, walks, moving, strided: strided.into_bump_slice() })
+        Ok(Elements { rank, shape, space, takes_runs, walks, moving, strided: strided.into_bump_slice() })
     }
 
     /// Outputs that have memory of the host, where they do not stand one after the other.
@@ -196,6 +202,11 @@ impl Elements<'_> {
         self.strided.contains(&column)
     }
 
+    /// True if strips can take several runs a call.
+    pub(super) fn takes_runs(&self) -> bool {
+        self.takes_runs && !self.is_in_place() && self.has_runs_in_place()
+    }
+
     /// True if every input and output stands in order along each run.
     pub(super) fn has_runs_in_place(&self) -> bool {
         self.walks.iter().all(|(_, walk)| !walk.is_gathered())
@@ -252,6 +263,21 @@ impl Elements<'_> {
     pub(super) fn end_of_block(&self, at: &mut Position, first: usize, block: usize, end: usize) -> usize {
         self.space.go_to(at, first);
         self.space.end_of_block(at, block, end)
+    }
+
+    /// The same for blocks of so many whole runs, as far as it begins with one.
+    #[inline]
+    pub(super) fn end_of_runs(
+        &self,
+        at: &mut Position,
+        first: usize,
+        runs: usize,
+        end: usize,
+    ) -> Option<usize> {
+        self.space.go_to(at, first);
+        let (run, left) = (self.run(), self.space.left_of_run(at));
+        let runs = runs.min(self.space.runs_left(at)).min((end - first) / run);
+        (left == run && runs > 0).then(|| first + runs * run)
     }
 
     /// Places for blocks of inputs that are gathered.

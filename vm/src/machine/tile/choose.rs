@@ -67,9 +67,10 @@ impl Region {
         Choice { schedule: &self.passes, strips: &[] }
     }
 
-    /// True if all members run as one strip, which has been compiled, takes in no fold and cannot fire.
-    pub(super) fn is_one_strip(&self) -> bool {
-        self.plan_of_one_strip().is_some_and(|plan| plan.variants.get().is_some())
+    /// The inputs that passes read among strips which have been compiled and can take several runs of elements a call.
+    pub(super) fn by_passes_among_runs(&self) -> Option<&[u16]> {
+        let plan = self.strips.as_ref().filter(|plan| plan.variants.get().is_some())?;
+        plan.by_passes.as_deref()
     }
 
     /// Notes a run that could have been kept; true if all members run as one strip, which is compiled, or pays by now.

@@ -83,21 +83,25 @@ pub(super) fn plan(
         members.iter().for_each(|member| fold_of[*member] = None);
         items = ordered(&fold_of);
     }
-    let is_alone = items.len() == 1;
-    let (mut slow, mut extremes) = (0, 0);
+    let is_scan = |member: usize| matches!(columns.kernels[member], Kernel::Scan(_));
+    let has_whole_runs =
+        !columns.members().any(|member| is_scan(member) || fold_of[member].is_some() || can_fire(&member));
+    let (mut slow, mut extremes, mut of_runs) = (0, 0, 0);
     for item in &mut items {
         let Item::Pass(member) = *item else { continue };
         let is_slow = is_slow(member) && recipes[member].is_some();
         let is_extreme = is_extreme(columns, member) && fold_of[member].is_some();
-        let gains_runs = is_alone && repeats(columns, member) && !can_fire(&member);
-        if is_slow || is_extreme || gains_runs && recipes[member].is_some() {
+        let gains_runs = has_whole_runs && repeats(columns, member) && recipes[member].is_some();
+        if is_slow || is_extreme || gains_runs {
             *item = Item::Strip { members: vec![member], stored: vec![member] };
             slow += usize::from(is_slow);
             extremes += usize::from(is_extreme);
+            of_runs += usize::from(gains_runs);
         }
     }
     let saved = SLOW_PASS * slow
         + extremes
+        + of_runs
         + match items[..] {
             // A strip alone saves the loop over blocks as well.
             [Item::Strip { .. }] => passes.saturating_sub(1).max(1),
@@ -106,6 +110,12 @@ pub(super) fn plan(
     if saved == 0 || !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
     }
+    let by_passes = has_whole_runs.then(|| {
+        let passes = items.iter().filter(|item| matches!(item, Item::Pass(_))).flat_map(Item::members);
+        let read = passes.flat_map(|member| &operands[*member]);
+        read.filter_map(|source| matches!(source, Source::Input(_)).then(|| columns.index(*source) as u16))
+            .collect()
+    });
     let last_reader = last_readers(operands, &items);
     let stored: Vec<Vec<usize>> = items.iter().map(|item| item.stored().to_vec()).collect();
     let scratch = Scratch::assign(&stored, |member| {
@@ -158,6 +168,7 @@ pub(super) fn plan(
     }
     Some(StripPlan {
         schedule,
+        by_passes,
         has_eights,
         has_folds,
         open: Frequency::default(),

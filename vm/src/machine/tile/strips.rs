@@ -36,6 +36,9 @@ pub(super) struct StripPlan {
     /// Strips, and passes for other members.
     pub(super) schedule: Schedule,
     pub(super) groups: Box<[Group]>,
+    /// The inputs that passes among the strips read, if strips can take several runs of elements a call: they take in no fold and
+    /// cannot fire, and no running sum is carried.
+    pub(super) by_passes: Option<Box<[u16]>>,
     /// True if groups take in folds that want calls to end behind multiples of eight rows.
     pub(super) has_eights: bool,
     /// True if groups take in folds.

@@ -13,7 +13,7 @@ use crate::machine::tile::region::LONE_BLOCK;
 use crate::machine::tile::schedule::{Code, Presence, Step};
 use crate::machine::tile::steps::{Rows, StepFault, follow_inputs};
 use crate::machine::tile::strip_folds::StripFolds;
-use crate::machine::tile::strips::LoadedStrip;
+use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::Folded;
 use crate::operator::nd_walk::Position;
@@ -59,8 +59,51 @@ pub(super) struct Worker<'w> {
     starts: BumpVec<'w, usize>,
     /// What strips take in.
     folds: Option<StripFolds<'w>>,
+    /// How strips take several runs of elements.
+    of_runs: Option<OfRuns<'w>>,
     /// The strip that is all there is to run, and can fire: it takes several blocks at a time as long as it does not.
     at_once: Option<(&'w LoadedStrip, &'w Frequency)>,
+}
+
+/// Blocks of several runs of elements, which strips take a call: no pass reads what stands other than in order.
+struct OfRuns<'w> {
+    /// Elements of a run.
+    run: usize,
+    /// Runs of a block.
+    runs: usize,
+    /// Of each strip.
+    steps: &'w [ColumnSteps<&'w [isize]>],
+    /// Columns of a call, which moves them.
+    of_call: &'w mut [Column],
+}
+
+impl<'w> OfRuns<'w> {
+    /// Nothing if there are no such runs, or long ones.
+    fn new(blocks: &Blocks<'w>, columns: &[Column], arena: &'w Bump) -> Option<OfRuns<'w>> {
+        let Uneven::Elements(elements) = blocks.uneven else { return None };
+        let (run, block) = (elements.run(), blocks.schedule.block);
+        if blocks.strips.is_empty() || !elements.takes_runs() || 2 * run > block {
+            return None;
+        }
+        let steps = |strip| {
+            let in_order = columns.iter().enumerate().filter(|(_, column)| !column.is_taken());
+            let in_order = in_order.map(|(index, column)| (index as u16, (column.step * run) as isize));
+            ColumnSteps::in_arena(strip, columns, in_order.chain(elements.between_runs()), arena)
+        };
+        let steps = &*list(arena, blocks.strips.iter().map(steps));
+        let runs = steps.iter().map(|steps| steps.runs_at_once(run, block)).min().unwrap_or(1);
+        Some(OfRuns { run, runs, steps, of_call: arena.alloc_slice_copy(columns) })
+    }
+
+    /// Takes whole runs with so many elements and more.
+    ///
+    /// # Safety
+    /// As [`LoadedStrip::run`], for all elements of these runs.
+    unsafe fn run(&mut self, number: usize, strip: &LoadedStrip, columns: &[Column], count: usize) {
+        self.of_call.copy_from_slice(columns);
+        // SAFETY: the caller's promise; elements have no presence, and the strip takes in no fold.
+        unsafe { strip.run_often(self.of_call, self.run, count.div_ceil(self.run), &self.steps[number]) };
+    }
 }
 
 /// Places for a block of each uneven input.
@@ -106,8 +149,10 @@ impl<'w> Worker<'w> {
         let carries = list(arena, (0..blocks.region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
         let folds = StripFolds::new(blocks.strips, blocks.runs, first_row, columns, arena);
+        let of_runs = OfRuns::new(blocks, columns, arena);
         let at_once = blocks.one_strip().and_then(|strip| Some((strip, &strip.again.as_ref()?.fired)));
-        Worker { blocks, columns, block, places, has_followers, at: 0, carries, starts, folds, at_once }
+        let at = 0;
+        Worker { blocks, columns, block, places, has_followers, at, carries, starts, folds, of_runs, at_once }
     }
 
     /// Computes the rows of a chunk, or some of them.
@@ -197,7 +242,11 @@ impl<'w> Worker<'w> {
     fn end_of_block(&mut self, start: usize, end: usize) -> usize {
         let end = match &mut self.places {
             Places::Rows(..) => (start + self.block).min(end),
-            Places::Elements(elements, _, at) => elements.end_of_block(at, start, self.block, end),
+            Places::Elements(elements, _, at) => {
+                let of_runs = self.of_runs.as_ref();
+                let of_runs = of_runs.and_then(|of| elements.end_of_runs(at, start, of.runs, end));
+                of_runs.unwrap_or_else(|| elements.end_of_block(at, start, self.block, end))
+            }
         };
         match &mut self.folds {
             None => end,
@@ -302,6 +351,15 @@ impl<'w> Worker<'w> {
                 // SAFETY: the caller's promise: the operand has all axes of the region, so that it has these
                 // elements, and the result has room for them.
                 unsafe { run(block, &mut self.carries[number as usize]) };
+                Ok(())
+            }
+            Code::Strip(number) if self.of_runs.as_ref().is_some_and(|of| count > of.run) => {
+                let strip = &self.blocks.strips[number as usize];
+                if let Some(of_runs) = &mut self.of_runs {
+                    // SAFETY: the caller's promise: a block has whole runs; without what a pass has raised, fewer elements of
+                    // them are wanted.
+                    unsafe { of_runs.run(number as usize, strip, self.columns, count) };
+                }
                 Ok(())
             }
             _ => {
