@@ -380,7 +380,7 @@ fn operands_of_rows(emission: &Emission, holder: &[ValueId]) -> Vec<bool> {
     let mut is_operand = vec![false; emission.values.len()];
     for instruction in emission.body.instructions() {
         let (operands, results) = (emission.body.reads(instruction), emission.body.writes(instruction));
-        let is_over_arrays = operands.iter().chain(&*results).any(is_array);
+        let is_over_arrays = operands.iter().chain(results).any(is_array);
         let of_result = match instruction {
             Instruction::Operator { operator, .. } => {
                 let by_element = emission.body.operators()[*operator as usize].row_effects().is_some();

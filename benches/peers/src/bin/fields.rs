@@ -104,7 +104,11 @@ fn data(name: &str, size: usize, program: &FieldProgram) -> Outcome<FieldData> {
         }
         _ => {
             for (seed, name) in ["u", "w"].into_iter().enumerate() {
-                let buffer = FieldBuffer::row_major(FieldCells::Float64(numbers(seed, cells)), &[0, 0], &[size, size])?;
+                let buffer = FieldBuffer::row_major(
+                    FieldCells::Float64(numbers(seed, cells)),
+                    &[0, 0],
+                    &[size, size],
+                )?;
                 field(name, buffer);
             }
         }
@@ -153,7 +157,9 @@ fn main() -> Outcome<()> {
             ["open", name, size, file, on] => {
                 let (plan, data, result) = open(name, size, on)?;
                 let cells = data.fields[result].cells();
-                let FieldCells::Float64(cells) = cells else { return Err("a result of other elements".into()) };
+                let FieldCells::Float64(cells) = cells else {
+                    return Err("a result of other elements".into());
+                };
                 let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
                 std::fs::write(file, bytes)?;
                 opened = Some((plan, data));

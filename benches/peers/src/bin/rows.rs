@@ -20,6 +20,7 @@ use cembra::prepare::{Prepare, Source};
 use cembra::vm::frame::Frame;
 use cembra::vm::library::{Argument, BoundCall, Library};
 use cembra::vm::machine::{BoundExpr, NdViewMut};
+use cembra::vm::value::array::cell_size;
 use cembra::vm::value::{
     ArrayClass, ArrayRows, ArrayType, NdRows, NdType, NdView, QType, ScalarType, ScalarValue, Value,
 };
@@ -101,11 +102,24 @@ fn open(directory: &Path) -> Outcome<Opened> {
     for (number, field) in fields(&result).iter().enumerate() {
         let bytes = match field {
             Value::Array(_, rows) => rows.bytes().to_vec(),
-            Value::NdArray(rows) => rows.view().bytes().to_vec(),
-            Value::Scalar(ScalarValue::Float64(x)) | Value::Present(ScalarValue::Float64(x)) => x.to_le_bytes().to_vec(),
-            Value::Scalar(ScalarValue::Int64(x)) | Value::Present(ScalarValue::Int64(x)) => x.to_le_bytes().to_vec(),
-            Value::Scalar(ScalarValue::Float32(x)) | Value::Present(ScalarValue::Float32(x)) => x.to_le_bytes().to_vec(),
-            Value::Scalar(ScalarValue::Int32(x)) | Value::Present(ScalarValue::Int32(x)) => x.to_le_bytes().to_vec(),
+            Value::NdArray(rows) => {
+                let view = rows.view();
+                let mut bytes = vec![0; view.len() * cell_size(view.element())];
+                view.copy_to(&mut bytes);
+                bytes
+            }
+            Value::Scalar(ScalarValue::Float64(x)) | Value::Present(ScalarValue::Float64(x)) => {
+                x.to_le_bytes().to_vec()
+            }
+            Value::Scalar(ScalarValue::Int64(x)) | Value::Present(ScalarValue::Int64(x)) => {
+                x.to_le_bytes().to_vec()
+            }
+            Value::Scalar(ScalarValue::Float32(x)) | Value::Present(ScalarValue::Float32(x)) => {
+                x.to_le_bytes().to_vec()
+            }
+            Value::Scalar(ScalarValue::Int32(x)) | Value::Present(ScalarValue::Int32(x)) => {
+                x.to_le_bytes().to_vec()
+            }
             other => return Err(format!("no result of {}", other.qtype()).into()),
         };
         std::fs::write(directory.join(format!("out.{number}")), bytes)?;

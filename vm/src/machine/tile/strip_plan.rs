@@ -113,7 +113,8 @@ pub(super) fn plan(
     let by_passes = has_whole_runs.then(|| {
         let passes = items.iter().filter(|item| matches!(item, Item::Pass(_))).flat_map(Item::members);
         let read = passes.flat_map(|member| &operands[*member]);
-        read.filter_map(|source| matches!(source, Source::Input(_)).then(|| columns.index(*source) as u16))
+        read.filter(|source| matches!(source, Source::Input(_)))
+            .map(|source| columns.index(*source) as u16)
             .collect()
     });
     let last_reader = last_readers(operands, &items);
