@@ -36,8 +36,9 @@ const MOST_OF_FUNCTIONS: usize = 128;
 const SLOW_PASS: usize = 4;
 
 /// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
-/// every row for what can raise, or go from run to run; or if strips would leave as many steps as there are members. `is_read_outside` says what is
-/// laid out, `pass` gives the pass of a member, `block_of` the rows of a block with so much scratch memory.
+/// every row for what can raise, or go from run to run; or if strips would leave as many steps as there are members.
+/// `is_read_outside` says what is laid out, `pass` gives the pass of a member, `block_of` the rows of a block with so much
+/// scratch memory.
 pub(super) fn plan(
     columns: &Columns<'_>,
     lanes: Vec<Option<Option<Lane>>>,
