@@ -14,11 +14,11 @@ import pathlib
 import sys
 import tempfile
 
-import numba
 import numpy as np
 
+from moves import beside_numba
 from program import Program
-from rows import ELEMENTS, F8, I8, U, geometric_mean, in_turn, integers, process_ns, repeated
+from rows import ELEMENTS, F8, I8, U, geometric_mean, integers
 
 # Shapes, as functions of the numbers of rows and columns.
 RC, R, C, CR = (lambda r, c: (r, c)), (lambda r, c: (r,)), (lambda r, c: (c,)), (lambda r, c: (c, r))
@@ -436,19 +436,7 @@ def opened(name, work, size, program, directory):
 def measure(name, work, size, program, directory):
     arrays = opened(name, work, size, program, directory)
     room = (np.empty(work.shape(*size), work.out),) if work.shape else ()
-    args = (*arrays.values(), *room)
-    loop = numba.njit(error_model="numpy")(work.function)
-    result = loop(*args)
-    expected = room[0].reshape(-1) if room else np.array([result])
-    found = np.fromfile(directory / "out.0", work.out)
-    assert found.shape == expected.shape, (name, found.shape, expected.shape)
-    assert np.allclose(found, expected, rtol=work.tolerance, atol=1e-9), (name, found[:3], expected[:3])
-    many = repeated(loop, bool(room))
-    many(1, args)
-    return in_turn({
-        "cembra": lambda times: program.elapsed("run", times),
-        "numba": lambda times: process_ns(lambda: many(times, args), 1),
-    }, math.prod(size))
+    return beside_numba(name, work, arrays.values(), room, math.prod(size), program, directory)
 
 
 def main():

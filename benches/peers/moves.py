@@ -280,21 +280,27 @@ def root_mean_square(x):
     return math.sqrt(total / x.size)
 
 
-def measure(name, work, rows, program, directory):
-    columns, presence = opened(name, work, rows, program, directory, work.missing)
-    args = (*columns.values(), *presence.values(), *work.room(rows))
+def beside_numba(name, work, arrays, room, elements, program, directory):
+    """Compares the result with that of numba's function, which may have room for it, and measures both; ns an element."""
+    args = (*arrays, *room)
     loop = numba.njit(error_model="numpy")(work.function)
     result = loop(*args)
-    expected = args[-1] if work.room(rows) else np.array([result])
+    expected = room[0].reshape(-1) if room else np.array([result])
     found = np.fromfile(directory / "out.0", work.out)
     assert found.shape == expected.shape, (name, found.shape, expected.shape)
     assert np.allclose(found, expected, rtol=work.tolerance, atol=1e-9), (name, found[:3], expected[:3])
-    many = repeated(loop, bool(work.room(rows)))
+    many = repeated(loop, bool(room))
     many(1, args)
     return in_turn({
         "cembra": lambda times: program.elapsed("run", times),
         "numba": lambda times: process_ns(lambda: many(times, args), 1),
-    }, rows)
+    }, elements)
+
+
+def measure(name, work, rows, program, directory):
+    columns, presence = opened(name, work, rows, program, directory, work.missing)
+    arrays = (*columns.values(), *presence.values())
+    return beside_numba(name, work, arrays, work.room(rows), rows, program, directory)
 
 
 def main():

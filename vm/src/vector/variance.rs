@@ -96,6 +96,9 @@ const TOGETHER: usize = 16;
 type OfColumns<T> = [T; TOGETHER];
 
 /// The variance of each column of rows of `width` values, as [`variance_by`] has that of the column by itself.
+///
+/// # Panics
+/// If a row has no values.
 pub fn variance_of_columns<A: Copy, T: SummedFloat>(
     values: &[A],
     width: usize,
@@ -108,6 +111,9 @@ pub fn variance_of_columns<A: Copy, T: SummedFloat>(
 }
 
 /// The same as [`variance_of_integers`] has it.
+///
+/// # Panics
+/// If a row has no values.
 pub fn variance_of_integer_columns<A: Copy>(
     values: &[A],
     width: usize,
