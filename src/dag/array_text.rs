@@ -138,13 +138,18 @@ impl Shown {
 
     /// The shown elements in row-major order.
     fn elements<T: Copy>(&self, elements: &Elements<T>) -> Vec<T> {
-        let mut cut: Option<ndarray::ArrayD<T>> = None;
-        for (axis, indices) in self.axes.iter().enumerate().filter(|(_, i)| i.contains(&None)) {
-            let source = cut.as_ref().map_or(elements.view(), |cut| cut.view());
-            let shown: Vec<usize> = indices.iter().copied().flatten().collect();
-            cut = Some(source.select(ndarray::Axis(axis), &shown));
+        let mut shown = Vec::new();
+        self.each(&mut vec![0; self.axes.len()], 0, &mut |index| shown.push(elements[index]));
+        shown
+    }
+
+    /// Calls `visit` with the index of each shown element; `index` is filled up to `axis`.
+    fn each(&self, index: &mut [usize], axis: usize, visit: &mut dyn FnMut(&[usize])) {
+        let Some(shown) = self.axes.get(axis) else { return visit(index) };
+        for at in shown.iter().copied().flatten() {
+            index[axis] = at;
+            self.each(index, axis + 1, visit);
         }
-        cut.as_ref().map_or(elements.view(), |cut| cut.view()).iter().copied().collect()
     }
 }
 
@@ -152,9 +157,9 @@ impl Shown {
 fn words(array: &Array, shown: &Shown, form: Form) -> Vec<String> {
     match array {
         Array::Bool(v) => shown.elements(v).into_iter().map(|v| boolean(v, form)).collect(),
-        Array::Int8(v) => integers(&shown.elements(v), form),
-        Array::Int32(v) => integers(&shown.elements(v), form),
-        Array::Int64(v) => integers(&shown.elements(v), form),
+        Array::Int8(v) => integers(shown.elements(v).into_iter().map(i64::from).collect(), form),
+        Array::Int32(v) => integers(shown.elements(v).into_iter().map(i64::from).collect(), form),
+        Array::Int64(v) => integers(shown.elements(v), form),
         Array::Float16(v) => floats(&shown.elements(v), form),
         Array::Float32(v) => floats(&shown.elements(v), form),
         Array::Float64(v) => floats(&shown.elements(v), form),
@@ -174,8 +179,8 @@ fn boolean(value: bool, form: Form) -> String {
     }
 }
 
-fn integers<T: Display>(values: &[T], form: Form) -> Vec<String> {
-    let texts: Vec<String> = values.iter().map(T::to_string).collect();
+fn integers(values: Vec<i64>, form: Form) -> Vec<String> {
+    let texts: Vec<String> = values.iter().map(i64::to_string).collect();
     let width = texts.iter().map(String::len).max().unwrap_or(0);
     match form {
         Form::Aligned => texts.iter().map(|text| format!("{text:>width$}")).collect(),

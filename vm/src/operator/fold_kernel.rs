@@ -314,13 +314,18 @@ impl<'a> Folded<'a> {
 unsafe fn step<F: Fold>(state: &mut Folded<'_>, from: [&Column; 2], count: usize) {
     // SAFETY: the caller's promise; every byte pattern is an element.
     let values: &[F::Element] = unsafe { std::slice::from_raw_parts(from[0].data.cast(), count) };
-    Level::best().run(TakeIn::<F> { state, values });
+    take::<F>(state, values);
 }
 
 /// Takes in elements.
-pub(super) struct TakeIn<'v, 'a, F: Fold> {
-    pub(super) state: &'v mut Folded<'a>,
-    pub(super) values: &'v [F::Element],
+#[inline(never)]
+pub(super) fn take<F: Fold>(state: &mut Folded<'_>, values: &[F::Element]) {
+    Level::best().run(TakeIn::<F> { state, values });
+}
+
+struct TakeIn<'v, 'a, F: Fold> {
+    state: &'v mut Folded<'a>,
+    values: &'v [F::Element],
 }
 
 impl<F: Fold> Loop for TakeIn<'_, '_, F> {

@@ -13,7 +13,7 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::{Column, rows_of_word};
 use crate::operator::call::KernelCall;
-use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, TakeIn, results, take_lanes_of};
+use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, results, take, take_lanes_of};
 use crate::operator::general::GeneralKernel;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::runs::Runs;
@@ -211,48 +211,43 @@ unsafe fn present_rows(column: &Column, rows: usize) -> u64 {
 /// # Safety
 /// The contract of [`FoldKernel::step`].
 unsafe fn step<R: RowFold>(state: &mut Folded<'_>, [column, _]: [&Column; 2], rows: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if R::COUNTS {
-            state.present += present_rows(column, rows);
-        }
-        Level::best().run(TakeRows::<R> { state, column, rows, fold: PhantomData });
+    if R::COUNTS {
+        // SAFETY: the caller's promise.
+        state.present += unsafe { present_rows(column, rows) };
+    }
+    let is_element = TypeId::of::<R::Row>() == TypeId::of::<ElementOf<R>>();
+    if is_element && column.step == cell_size(R::Row::SCALAR) && column.is_all_present() {
+        // SAFETY: the caller's promise; rows are elements.
+        return take::<R::Fold>(state, unsafe { std::slice::from_raw_parts(column.data.cast(), rows) });
+    }
+    for first in (0..rows).step_by(LEAF) {
+        let mut values = [R::MISSING; LEAF];
+        let values = &mut values[..LEAF.min(rows - first)];
+        // A leaf has whole words.
+        Level::best().run(FillLeaf::<R> { values, column: &column.at_row(first) });
+        take::<R::Fold>(state, values);
     }
 }
 
-struct TakeRows<'v, 'a, R> {
-    state: &'v mut Folded<'a>,
+/// Rows as the elements of a leaf. Who makes it promises that the column has so many, from a word of presence on.
+struct FillLeaf<'v, R: RowFold> {
+    values: &'v mut [ElementOf<R>],
     column: &'v Column,
-    rows: usize,
-    fold: PhantomData<R>,
 }
 
-impl<R: RowFold> Loop for TakeRows<'_, '_, R> {
+impl<R: RowFold> Loop for FillLeaf<'_, R> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let TakeRows { state, column, rows, .. } = self;
         let size = cell_size(R::Row::SCALAR);
-        let is_as_it_is = TypeId::of::<R::Row>() == TypeId::of::<ElementOf<R>>() && column.step == size;
-        if is_as_it_is && column.is_all_present() {
-            // SAFETY: who made this promised so many rows, which are elements.
-            let values = unsafe { std::slice::from_raw_parts(column.data.cast(), rows) };
-            TakeIn::<R::Fold> { state, values }.run();
-            return;
-        }
-        for first in (0..rows).step_by(LEAF) {
-            let mut values = [R::MISSING; LEAF];
-            let values = &mut values[..LEAF.min(rows - first)];
-            // SAFETY: as above; a leaf has whole words.
-            unsafe {
-                match column.step == size {
-                    // A step that is known where this is compiled makes vectors of rows.
-                    true => fill::<R>(values, &column.at_row(first), size),
-                    false => fill::<R>(values, &column.at_row(first), column.step),
-                }
+        // SAFETY: the promise of who made this.
+        unsafe {
+            match self.column.step == size {
+                // A step that is known where this is compiled makes vectors of rows.
+                true => fill::<R>(self.values, self.column, size),
+                false => fill::<R>(self.values, self.column, self.column.step),
             }
-            TakeIn::<R::Fold> { state: &mut *state, values }.run();
         }
     }
 }

@@ -168,7 +168,9 @@ impl<'l, K: Constant> Traced<'l, K> {
         }
     }
 
-    /// An operation of one operand: on a constant, or on a term.
+    /// An operation of one operand: on a constant, or on a term. A call, as functions have hundreds of them, each of which
+    /// is recorded once a process at most.
+    #[inline(never)]
     fn apply<R>(self, known: impl Fn(K) -> R, record: impl Fn(&mut List, Term) -> Term) -> Traced<'l, R> {
         match self {
             Traced::Known(x) => Traced::Known(known(x)),
@@ -176,7 +178,8 @@ impl<'l, K: Constant> Traced<'l, K> {
         }
     }
 
-    /// An operation of two operands: on constants, or on terms.
+    /// An operation of two operands: on constants, or on terms. A call, as `apply` is.
+    #[inline(never)]
     fn join<R>(
         self,
         other: impl Into<Traced<'l, K>>,

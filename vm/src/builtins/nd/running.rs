@@ -131,6 +131,7 @@ fn widened<T: NdCell, R: Copy>(
 
 /// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis. Rows of
 /// neighbours are added up while they are in the first-level cache.
+#[inline(never)]
 fn running<T: NdCell, R: NdCell + bytemuck::Pod>(
     call: &mut KernelCall<'_>,
     view: &NdView<'_>,
