@@ -80,6 +80,18 @@ def group_count(x, k, out):
         out[k[i]] += 1 if x[i] > 0.0 else 0
 
 
+@move(GROUPED, f"math.mean(x, {EDGE})", missing=("x",), rows_out=GROUPS)
+def group_mean_missing(x, k, there, out):
+    counts = np.zeros(GROUPS)
+    out[:] = 0.0
+    for i in range(x.size):
+        if there[i]:
+            out[k[i]] += x[i]
+            counts[k[i]] += 1
+    for group in range(GROUPS):
+        out[group] /= counts[group]
+
+
 @move(GROUPED, f"e = {EDGE}\nx - array.expand(math.mean(x, e), e)")
 def group_center(x, k, out):
     sums, counts = np.zeros(GROUPS), np.zeros(GROUPS)

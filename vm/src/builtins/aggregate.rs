@@ -5,6 +5,7 @@
 //! sum(x, edge)      a row for each parent of the edge
 //! ```
 
+use crate::builtins::group_folds::fold_groups;
 use crate::builtins::present::{
     Cell, Gathered, GroupsOf, Members, Present, SideBySide, Unit, check_children, counts_of_groups,
     with_number,
@@ -17,10 +18,8 @@ use crate::operator::row_fold::{
 };
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, Kernel, Overload};
-use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{Edge, Fault, QType, ScalarType};
-use crate::vector::fold::Fold;
 use crate::vector::reduce::{self, Reducible};
 use crate::vector::stop::StopCheck;
 
@@ -215,7 +214,7 @@ fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
                 meter.poll()?;
                 since_poll = 0;
             }
-            push(&mut out, f(present, option, &stop))
+            out.push_plain(f(present, option, &stop))
         };
         if let Some(groups) = SideBySide::new(&rows, edge, meter)? {
             groups.groups().try_for_each(add)?;
@@ -235,12 +234,6 @@ fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
         meter.poll()
     });
     overload.reading_lent()
-}
-
-/// Appends a plain value to rows of its type.
-fn push<R: PlainSlot>(out: &mut RowsOut<'_>, value: R) -> Result<(), Fault> {
-    let (present, cell) = value.to_cell();
-    out.push_trusted(present, &cell[..cell_size(R::SCALAR)])
 }
 
 /// A reduction of numbers of any type.
@@ -288,38 +281,11 @@ fn folded<R: RowFold<Row: Cell>>(family: &Family, args: &[QType]) -> Overload {
     match args {
         [QType::Array(_)] => family.make(args, result, Kernel::Reduction(fold_of_rows::<R>())),
         _ => {
-            over_groups_at_once::<R::Row, R::Out>(family, args, result, fold_at_once::<R>, |rows, _, stop| {
+            over_groups_at_once::<R::Row, R::Out>(family, args, result, fold_groups::<R>, |rows, _, stop| {
                 fold_present::<R>(rows.values, rows.places, rows.size, stop)
             })
         }
     }
-}
-
-/// Folds the rows of all groups at once, each into what is known of its group: a fold whose parts may be any.
-fn fold_at_once<R: RowFold<Row: Cell>>(
-    rows: &ReadRows<'_>,
-    edge: &Edge,
-    out: &mut RowsOut<'_>,
-    meter: &Meter<'_>,
-) -> Result<bool, Fault> {
-    let cells = R::Row::all(rows).filter(|_| R::Fold::HAS_ANY_PARTS && rows.are_all_present());
-    let (Some(cells), Some(_)) = (cells, edge.stored_mapping()) else { return Ok(false) };
-    let mut parts = meter.zeros::<<R::Fold as Fold>::Part>(edge.parent_size())?;
-    let mut counts = meter.zeros::<u32>(edge.parent_size())?;
-    let (known, met) = (&mut parts[..], &mut counts[..]);
-    edge.each_child(meter, |row, parent| {
-        let part = R::Fold::leaf(&[R::element(cells[row])]);
-        known[parent] = if met[parent] == 0 { part } else { R::Fold::join(known[parent], part) };
-        met[parent] += 1;
-    })?;
-    for stride in meter.strides(parts.len()) {
-        for group in stride? {
-            let count = counts[group] as usize;
-            let part = if count == 0 { R::Fold::leaf(&[]) } else { parts[group] };
-            push(out, R::result(R::Fold::finish(part, count), count as u64))?;
-        }
-    }
-    Ok(true)
 }
 
 fn best<const GREATEST: bool>(name: &str, meaning: &str) -> Family {

@@ -16,6 +16,7 @@ pub mod casts;
 pub mod core;
 mod distinct;
 pub mod edge;
+mod group_folds;
 #[cfg(test)]
 mod levels;
 pub mod math;

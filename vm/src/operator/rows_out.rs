@@ -1,6 +1,8 @@
 //! The rows of a result, to be sized or filled row by row; memory is counted before it is allocated.
 
+use crate::layout::PlainSlot;
 use crate::operator::meter::Meter;
+use crate::value::array::cell_size;
 use crate::value::{ArrayRows, Fault, ScalarType, ScalarValue};
 
 /// The rows of a result.
@@ -126,6 +128,15 @@ impl<'a> RowsOut<'a> {
         self.make_room(present, bytes.len())?;
         self.rows.push_trusted(present, bytes);
         Ok(())
+    }
+
+    /// Appends a plain value, a missing one as a missing row.
+    ///
+    /// # Errors
+    /// As [`RowsOut::push_row_of`].
+    pub(crate) fn push_plain<R: PlainSlot>(&mut self, value: R) -> Result<(), Fault> {
+        let (present, cell) = value.to_cell();
+        self.push_trusted(present, &cell[..cell_size(R::SCALAR)])
     }
 
     /// Appends a row, or a missing one.

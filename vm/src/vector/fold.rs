@@ -171,7 +171,9 @@ pub trait Fold: 'static {
     /// an element.
     const MERGE: Option<MergeLanes<Self::Part>> = None;
 
-    /// What a leaf is kept in for each column while its elements come row by row.
+    /// What a leaf is kept in for each column while its elements come row by row: 1, or the [`SUMS`] of its lanes, which
+    /// are joined by pairs before the rows that are left. No result says whether a lane began with its first element or with
+    /// zero.
     const LANES: usize = 1;
 
     /// Takes in the elements of a row of the leaves of neighbouring columns; each leaf has `size` elements. After the
@@ -232,7 +234,7 @@ fn merge_sums<S: Summand>(lanes: &[u64; LANE_WORDS], _: usize) -> Merged<S> {
 }
 
 /// Running sums of a leaf.
-const SUMS: usize = 8;
+pub const SUMS: usize = 8;
 
 /// A leaf.
 struct Leaf<'v, F: Fold>(&'v [F::Element]);
