@@ -139,6 +139,10 @@ impl Shown {
     /// The shown elements in row-major order.
     fn elements<T: Copy>(&self, elements: &Elements<T>) -> Vec<T> {
         let mut shown = Vec::new();
+        // Without elements there may be any number of indices along the other axes.
+        if elements.is_empty() {
+            return shown;
+        }
         self.each(&mut vec![0; self.axes.len()], 0, &mut |index| shown.push(elements[index]));
         shown
     }

@@ -53,7 +53,7 @@ struct Children<'c, T> {
     parents: &'c ArrayRows,
 }
 
-/// What rows are taken in by. Where all are present it is compiled apart, and a closure would be called row by row.
+/// What rows are taken in by. No closure: two loops take rows, and a closure that two loops call is not inlined.
 trait TakeRow<T> {
     /// Takes in a row that has a parent.
     fn take(&mut self, parent: usize, cell: T, is_present: bool);
@@ -141,7 +141,7 @@ struct Group<P> {
     part: P,
     /// Rows after those of the lanes that are still to come.
     rest: usize,
-    /// Rows of the leaves before this one, and of the group.
+    /// Rows up to the end of this leaf, and of the group.
     taken: usize,
     count: usize,
     /// Place of the part of the leaf.

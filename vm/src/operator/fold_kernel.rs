@@ -317,7 +317,7 @@ unsafe fn step<F: Fold>(state: &mut Folded<'_>, from: [&Column; 2], count: usize
     take::<F>(state, values);
 }
 
-/// Takes in elements.
+/// Takes in elements. Not inlined: rows and elements share the copy of each level.
 #[inline(never)]
 pub(super) fn take<F: Fold>(state: &mut Folded<'_>, values: &[F::Element]) {
     Level::best().run(TakeIn::<F> { state, values });

@@ -130,7 +130,8 @@ fn widened<T: NdCell, R: Copy>(
 }
 
 /// Writes the elements in the type of the sums, then adds each to the one after it, axis by axis. Rows of
-/// neighbours are added up while they are in the first-level cache.
+/// neighbours are added up while they are in the first-level cache. Not inlined: as one function, its five copies
+/// take the compiler seconds.
 #[inline(never)]
 fn running<T: NdCell, R: NdCell + bytemuck::Pod>(
     call: &mut KernelCall<'_>,
