@@ -443,6 +443,27 @@ fn results_that_nobody_reads() {
     }
 }
 
+/// Few rows, so many that strips prefetch them, and few again.
+#[test]
+fn rows_that_are_prefetched() {
+    let mut rng = Rng::with_seed(0xfa);
+    let lines = ["math.subtract x y", "math.multiply @0 y", "math._sum @0"];
+    let lines = lines.map(str::to_owned);
+    let mut columns = |rows| {
+        [7, 11].map(|gap| column(&mut rng, ScalarType::Float64, rows, |_| false, |row| row % gap != 0))
+    };
+    let [few_x, few_y] = columns(1000);
+    let [many_x, many_y] = columns(300_001);
+    let mut case = Case::new(&[("x", &few_x), ("y", &few_y)], &lines, &[0, 1, 2]);
+    for (x, y) in [(&few_x, &few_y), (&many_x, &many_y), (&few_x, &few_y), (&many_x, &many_y)] {
+        for (name, value) in [("x", x), ("y", y)] {
+            case.frame.write(case.bound.input_slot(name).expect("an input"), value).expect("rows");
+        }
+        let found = case.check().expect("nothing raises");
+        assert_eq!(found[0].len(), cells(x).len());
+    }
+}
+
 /// Regions whose rows are mostly rare go back to passes, and give the same.
 #[test]
 fn usual_rare_rows() {

@@ -9,6 +9,8 @@ pub(super) struct Abilities {
     pub(super) rounds: bool,
     /// Multiplies and adds with one rounding.
     pub(super) fuses: bool,
+    /// Combines the bits of a float with those of a comparison.
+    pub(super) masks: bool,
 }
 
 impl Abilities {
@@ -18,10 +20,11 @@ impl Abilities {
         let has = |name: &str| flags.iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
         match isa.triple().architecture {
             target_lexicon::Architecture::X86_64 => {
-                Abilities { rounds: has("has_sse41"), fuses: has("has_avx") && has("has_fma") }
+                let fuses = has("has_avx") && has("has_fma");
+                Abilities { rounds: has("has_sse41"), fuses, masks: true }
             }
-            target_lexicon::Architecture::Aarch64(_) => Abilities { rounds: true, fuses: true },
-            _ => Abilities { rounds: false, fuses: false },
+            target_lexicon::Architecture::Aarch64(_) => Abilities { rounds: true, fuses: true, masks: false },
+            _ => Abilities { rounds: false, fuses: false, masks: false },
         }
     }
 }

@@ -5,7 +5,8 @@
 use crate::jit::abilities::Abilities;
 use crate::jit::places::Places;
 use crate::jit::preserving::{OF_CELLS, Preserving};
-use crate::jit::variables::{Leaf, leaves};
+use crate::jit::spilled::Spilled;
+use crate::jit::variables::{Key, Leaf, leaves};
 use crate::machine::native::{DONE, FUEL, STATUS, STOPPED, WATCH, call, run_cells};
 use crate::machine::parts::RoutineParts;
 use crate::program::program::Owners;
@@ -18,9 +19,6 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use hashbrown::{HashMap, HashSet};
-
-/// A leaf of an owner.
-type Key = (ValueId, u32);
 
 /// The owners that have more than one definition, or one behind a use in the list of instructions.
 pub(super) fn redefined(routine: &Routine) -> HashSet<ValueId> {
@@ -59,7 +57,9 @@ pub(super) struct Emitter<'r, 'f> {
     /// All literals, which are never written.
     pinned: HashSet<ValueId>,
     /// Leaves of values with one definition, made before every use on all paths, as the slot checker saw, and in the list.
-    defined: HashMap<Key, Value>,
+    pub(super) defined: HashMap<Key, Value>,
+    /// Such leaves in memory, if they are not among the others.
+    pub(super) spilled: Spilled,
     /// The other owners: their leaves are variables, which take more work.
     pub(super) redefined: HashSet<ValueId>,
     variables: HashMap<Key, Variable>,
@@ -107,6 +107,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let (stopped, stopped_below) = (b.create_block(), b.create_block());
         b.set_cold_block(stopped);
         b.set_cold_block(stopped_below);
+        let spilled = Spilled::new(&mut b);
         let fuel = has_jumps.then(|| b.declare_var(types::I64));
         let scalar = |(value, literal): &(ValueId, Literal)| match literal {
             Literal::Scalar(scalar) => Some((*value, scalar.clone())),
@@ -121,6 +122,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
             literals: routine.literals.iter().filter_map(scalar).collect(),
             pinned: routine.literals.iter().map(|(value, _)| *value).collect(),
             defined: HashMap::new(),
+            spilled,
             redefined: redefined(routine),
             variables: HashMap::new(),
             clean: HashSet::new(),
@@ -148,6 +150,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         self.b.ins().jump(self.stopped_below, &[]);
         self.b.switch_to_block(self.stopped_below);
         self.give(STOPPED);
+        self.spilled.finish(&mut self.b);
         self.b.seal_all_blocks();
         self.b.finalize(isa.frontend_config());
     }
@@ -204,8 +207,12 @@ impl<'r, 'f> Emitter<'r, 'f> {
                 ins.load(leaf.variable, flags, self.frame, leaf.offset as i32)
             }
             _ => {
-                if let Some(defined) = self.defined.get(&self.key(value, leaf)) {
+                let key = self.key(value, leaf);
+                if let Some(defined) = self.defined.get(&key) {
                     return *defined;
+                }
+                if let Some(loaded) = self.spilled.load(&mut self.b, key) {
+                    return loaded;
                 }
                 let variable = self.variable(value, leaf);
                 self.b.use_var(variable)
@@ -218,6 +225,7 @@ impl<'r, 'f> Emitter<'r, 'f> {
         let key = self.key(value, leaf);
         self.clean.remove(&key);
         if !self.redefined.contains(&key.0) {
+            self.spilled.forget(key);
             self.defined.insert(key, to);
             return;
         }
@@ -251,6 +259,17 @@ impl<'r, 'f> Emitter<'r, 'f> {
     /// True if the leaves of a value have one definition, before every use.
     pub(super) fn is_defined_once(&self, value: ValueId) -> bool {
         !self.redefined.contains(&self.owner(value))
+    }
+
+    /// The leaves of values that are floats and have one definition.
+    pub(super) fn floats(&self, values: &[ValueId]) -> Vec<Key> {
+        let is_defined =
+            |value: &&ValueId| self.is_defined_once(**value) && !self.pinned.contains(&self.owner(**value));
+        let leaves = |value: &ValueId| {
+            let floats = self.leaves(*value).into_iter().filter(|leaf| leaf.variable.is_float());
+            floats.map(|leaf| self.key(*value, leaf)).collect::<Vec<_>>()
+        };
+        values.iter().filter(is_defined).flat_map(leaves).collect()
     }
 
     fn key(&self, value: ValueId, leaf: Leaf) -> Key {

@@ -41,6 +41,8 @@ mod recipes;
 mod refusing;
 mod routine;
 mod sealing;
+mod spilled;
+mod spilling;
 mod variables;
 mod versions;
 

@@ -10,7 +10,7 @@ use crate::program::{Instruction, ValueId};
 use crate::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Term, UnaryOp};
 use crate::value::{QType, ScalarType, ScalarValue};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 
 /// What an operator computes of its operands, by its recipe.
 pub(super) struct Recording {
@@ -360,8 +360,18 @@ impl Lowered<'_, '_, '_, '_> {
     fn second_if(&mut self, x: Value, y: Value, [low, high]: [Value; 2]) -> Value {
         let is_less = self.e.b.ins().fcmp(FloatCC::LessThan, low, high);
         let chosen = self.e.b.ins().select(is_less, y, x);
-        let is_nan = self.e.b.ins().fcmp(FloatCC::Unordered, y, y);
-        self.e.b.ins().select(is_nan, y, chosen)
+        if !self.e.abilities.masks {
+            let is_nan = self.e.b.ins().fcmp(FloatCC::Unordered, y, y);
+            return self.e.b.ins().select(is_nan, y, chosen);
+        }
+        // All bits are set where it is NaN: no jump, as a choice of floats is one.
+        let of = if self.e.b.func.dfg.value_type(y) == types::F64 { types::F64X2 } else { types::F32X4 };
+        let y = self.e.b.ins().splat(of, y);
+        let mask = self.e.b.ins().fcmp(FloatCC::Unordered, y, y);
+        let little = MemFlagsData::new().with_endianness(Endianness::Little);
+        let mask = self.e.b.ins().bitcast(of, little, mask);
+        let mask = self.e.b.ins().extractlane(mask, 0);
+        self.e.b.ins().bor(chosen, mask)
     }
 
     fn compare(&mut self, comparison: Comparison, x: Value, y: Value, lane: Lane) -> Value {

@@ -16,6 +16,7 @@ use crate::jit::preserving::Preserving;
 use crate::jit::primitives;
 use crate::jit::recipes::{self, Recording};
 use crate::jit::sealing::Sealing;
+use crate::jit::spilling::Spilling;
 use crate::jit::variables::{is_all_leaves, leaves};
 use crate::machine::parts::{RoutineParts, Step};
 use crate::operator::cell::YIELD_INTERVAL;
@@ -168,13 +169,20 @@ impl<'r> Translator<'r, '_> {
                 ip += 1;
                 continue;
             }
-            for number in order(&self.operations(ip, &stretch)) {
+            let operations = self.operations(ip, &stretch);
+            let ordered = order(&operations);
+            let values = |number| self.values(ip + number);
+            let mut spilling = Spilling::new(&self.e, &ordered, &operations, values);
+            for number in ordered {
                 let at = ip + number;
                 self.look_at_times(at);
                 self.e.b.set_srcloc(SourceLoc::new(at as u32));
                 let (operands, results) = self.values(at);
-                recipes::emit(&mut self.e, &stretch[number], operands, results[0]);
+                spilling.emit(&mut self.e, (operands, results), |e| {
+                    recipes::emit(e, &stretch[number], operands, results[0]);
+                });
             }
+            spilling.finish(&mut self.e);
             self.gains = true;
             ip += stretch.len();
         }

@@ -9,8 +9,12 @@
 //! A view has leaves of its owner. A variable is known by the owner and the offset in the frame.
 
 use crate::layout::TypedSlot;
+use crate::program::ValueId;
 use crate::value::{QType, ScalarType};
 use cranelift_codegen::ir::{Type, types};
+
+/// A leaf, by the owner of the value and its offset.
+pub(super) type Key = (ValueId, u32);
 
 /// A plain scalar of a value, at an offset of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

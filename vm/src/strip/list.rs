@@ -33,6 +33,8 @@ pub struct List {
     leaf_ends: Option<u16>,
     /// Columns that are taken, each with that of its positions.
     taken: Vec<(u16, u16)>,
+    /// Columns that are prefetched.
+    prefetched: Vec<u16>,
 }
 
 impl List {
@@ -48,6 +50,7 @@ impl List {
         self.numbers.clear();
         self.leaf_ends = None;
         self.taken.clear();
+        self.prefetched.clear();
     }
 
     /// The rows of a column.
@@ -69,6 +72,30 @@ impl List {
     /// The column with the positions of a column that is taken.
     pub fn positions(&self, column: u16) -> Option<u16> {
         self.taken.iter().find(|(taken, _)| *taken == column).map(|(_, positions)| *positions)
+    }
+
+    /// Has the rows of a column asked for some lines of the cache before they are read or written. That pays where they come from
+    /// memory: hardware looks ahead no further than a page.
+    pub fn prefetch(&mut self, column: u16) {
+        self.prefetched.push(column);
+    }
+
+    /// The columns that are prefetched and neither taken nor presence, with the bytes of a row, and whether they are written.
+    pub fn prefetched(&self) -> impl Iterator<Item = (u16, usize, bool)> {
+        let read = self.terms().filter_map(|(_, op, lane)| match op {
+            Op::Column(number) => Some((number, lane, false)),
+            _ => None,
+        });
+        let written = self.sinks.iter().filter_map(|sink| match *sink {
+            Sink::Rows(number, term) => Some((number, self.lane(term), true)),
+            _ => None,
+        });
+        let is_prefetched = |(number, ..): &(u16, Lane, bool)| {
+            self.prefetched.contains(number) && self.positions(*number).is_none()
+        };
+        read.chain(written)
+            .filter(is_prefetched)
+            .map(|(number, lane, is_written)| (number, lane.bytes(), is_written))
     }
 
     /// The bits of a column of presence: words of 64 rows, the lowest bit first. Row 0 is the lowest bit of the first

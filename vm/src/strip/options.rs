@@ -11,14 +11,11 @@ pub struct Options {
     pub registers: u8,
     /// How many groups an iteration takes, 1 to 8; by default 4 without spills, 2 with few, else 1.
     pub unroll: Option<u8>,
-    /// Numbers are stored past the caches, which pays for results of many megabytes. Columns of rows that are stored
-    /// must then be aligned to 64 bytes at the first row of each call.
-    pub is_streaming: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { registers: 32, unroll: None, is_streaming: false }
+        Options { registers: 32, unroll: None }
     }
 }
 

@@ -84,14 +84,12 @@ impl Strip {
     ///    read with the same type.
     /// 4. If the list has columns of presence, `first` is a multiple of 64, and each of them has whole words up to the
     ///    one of row `end - 1`, for reading or writing.
-    /// 5. If the code [streams](Options::is_streaming), columns of rows that are stored are aligned to 64 bytes at row
-    ///    `first`.
-    /// 6. If the list has folds in any order, their columns have 64 bytes of lanes; spread sums have 32 lanes. If it has sums of leaves, the column of
+    /// 5. If the list has folds in any order, their columns have 64 bytes of lanes; spread sums have 32 lanes. If it has sums of leaves, the column of
     ///    ends of leaves has ascending numbers from `first` on, without `first`, up to `end`, and the columns of sums have
     ///    64 bytes of lanes and a part for each. If it has presence or spread sums as well, leaves begin at multiples of 8.
-    /// 7. Of a column that is [taken](List::take), the cells at all positions of the rows can be read instead, and the rows of its
+    /// 6. Of a column that is [taken](List::take), the cells at all positions of the rows can be read instead, and the rows of its
     ///    positions.
-    /// 8. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
+    /// 7. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
     #[inline]
     pub unsafe fn run(
         &self,

@@ -10,6 +10,7 @@ pub mod broadcast;
 pub mod budget;
 pub mod edge;
 pub mod fault;
+mod large_pages;
 mod nd_copy;
 pub mod nd_error;
 pub mod nd_host;

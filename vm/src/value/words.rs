@@ -9,6 +9,7 @@
 //! cache. Few cells are left where they are.
 
 use crate::value::budget::{Account, Exhausted, Growing, fill_up_to};
+use crate::value::large_pages;
 use std::collections::TryReserveError;
 use std::ops::{Deref, DerefMut};
 
@@ -81,6 +82,7 @@ impl Words {
         *self = Words::new();
         match bytemuck::allocation::try_zeroed_vec(count.saturating_add(spare(count))) {
             Ok(memory) => {
+                large_pages::ask(&memory);
                 self.first = words_to_line(&memory, count);
                 self.memory = memory;
                 self.memory.truncate(self.first + count);
@@ -124,6 +126,7 @@ impl Growing for Words {
         let more = count.saturating_add(spare(count)).saturating_sub(self.memory.len());
         // Most allocators remap the pages of a large block: nothing is copied, and it keeps its place in a cache line.
         self.memory.try_reserve_exact(more)?;
+        large_pages::ask(&self.memory);
         self.first = words_to_line(&self.memory, count);
         if self.first != before {
             self.memory.resize(before.max(self.first) + len, 0);

@@ -9,6 +9,7 @@ mod branches;
 #[path = "../support/draft.rs"]
 mod draft;
 mod elements;
+mod floats;
 mod hot;
 mod loops;
 mod memory;

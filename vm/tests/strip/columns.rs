@@ -183,7 +183,7 @@ pub fn ways() -> Vec<(Level, Options)> {
     let mut ways = Vec::new();
     for level in Level::available().iter().filter(|level| **level != Level::Baseline) {
         for (registers, unroll) in [(32, None), (5, Some(1)), (6, Some(2)), (9, Some(4)), (32, Some(4))] {
-            ways.push((*level, Options { registers, unroll, ..Options::default() }));
+            ways.push((*level, Options { registers, unroll }));
         }
     }
     ways

@@ -157,7 +157,10 @@ fn may_access(instruction: &Instruction, report: &CodeReport, entry: u64, frame:
     let displacement = instruction.memory_displacement64();
     let size = instruction.memory_size().size() as u64;
     let rows = (report.unroll * report.group) as u64;
+    let is_prefetch = matches!(instruction.mnemonic(), Mnemonic::Prefetcht0 | Mnemonic::Prefetchw);
     match (base, index) {
+        // Nothing comes of it.
+        (base, Register::RSI) if BASES.contains(&base) && is_prefetch => true,
         (base, Register::RSI) if BASES.contains(&base) => {
             // A mask leaves bytes beyond the group alone.
             let is_masked = instruction.op_mask() == Register::K7 && displacement == 0;

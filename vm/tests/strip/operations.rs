@@ -463,19 +463,20 @@ fn division_by_literals() {
     }
 }
 
-/// Rows that are stored past the caches.
+/// Rows that are asked for before they are wanted, beyond the end too.
 #[test]
-fn streams() {
-    let (list, columns) = mixed();
+fn prefetched_columns() {
+    let (mut list, columns) = mixed();
+    (0..10).for_each(|number| list.prefetch(number));
     for level in Level::available().iter().filter(|level| **level != Level::Baseline) {
         for unroll in [None, Some(1)] {
-            let options = Options { unroll, is_streaming: true, ..Options::default() };
+            let options = Options { unroll, ..Options::default() };
             let code = compile(&list, *level, options).expect("the list can be compiled");
-            decoded::check(&list, &code, "streams");
+            decoded::check(&list, &code, "prefetched");
             for rows in [1, 8, 100, 300] {
                 let inputs = random::inputs(&mut Rng::with_seed(rows as u64), &list, &columns, rows);
                 for first in [0, rows / 64 * 64] {
-                    check(&list, &code, &inputs, first, rows, Guard::Before, "streams");
+                    check(&list, &code, &inputs, first, rows, Guard::Before, "prefetched");
                 }
             }
         }

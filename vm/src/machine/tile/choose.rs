@@ -28,6 +28,12 @@ const FEW_ROWS: usize = 128;
 /// Variants of a region that are compiled.
 const MAX_VARIANTS: usize = 8;
 
+/// Bytes of columns from which on they come from memory, or from a cache that many processors share.
+pub(super) const FAR: usize = 8 << 20;
+
+/// Rows below which they are not, whatever their bytes.
+const FEWEST_FAR: usize = 1 << 16;
+
 /// What runs for each block of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Choice<'r> {
@@ -116,7 +122,8 @@ impl Region {
                     Some(known) => known,
                     None => self.signature(columns)?,
                 };
-                self.variant(plan, signature, columns, presence, rows, mode)
+                let is_far = self.is_far(columns, rows);
+                self.variant(plan, (signature, is_far), columns, presence, rows, mode)
             }
         }
     }
@@ -134,11 +141,20 @@ impl Region {
         seen >= WORTHWHILE + plan.of_functions * FOR_EACH_OPERATION
     }
 
-    /// The strips for columns of a signature, compiled if that has not been done.
+    /// True if so many rows of all columns are far.
+    #[inline(always)]
+    fn is_far(&self, columns: &[Column], rows: usize) -> bool {
+        let columns = || self.moving.iter().map(|column| &columns[*column as usize]);
+        let row_bytes =
+            || columns().filter(|column| !column.is_taken()).map(|column| column.step).sum::<usize>();
+        rows >= FEWEST_FAR && rows.saturating_mul(row_bytes()) >= FAR
+    }
+
+    /// The strips for columns of a signature, near or far, compiled if that has not been done.
     pub(super) fn variant<'r>(
         &self,
         plan: &'r StripPlan,
-        signature: u64,
+        (signature, is_far): (u64, bool),
         columns: &[Column],
         presence: &[Presence],
         rows: usize,
@@ -148,7 +164,7 @@ impl Region {
         let mut place = &plan.variants;
         let mut count = 0;
         while let Some(variant) = place.get() {
-            if variant.signature == signature {
+            if (variant.signature, variant.is_far) == (signature, is_far) {
                 return of_variant(variant);
             }
             place = &variant.next;
@@ -158,12 +174,13 @@ impl Region {
             return None;
         }
         let made = || {
-            let strips = plan.compile(columns, presence);
-            Box::new(Variant { signature, strips, next: OnceLock::new() })
+            let prefetched = if is_far { &*self.moving } else { &[] };
+            let strips = plan.compile(columns, presence, prefetched);
+            Box::new(Variant { signature, is_far, strips, next: OnceLock::new() })
         };
         // Another thread may have been faster, with another signature.
         Some(place.get_or_init(made))
-            .filter(|made| made.signature == signature)
+            .filter(|made| (made.signature, made.is_far) == (signature, is_far))
             .and_then(|made| of_variant(made))
     }
 

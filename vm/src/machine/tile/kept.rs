@@ -10,6 +10,7 @@
 
 use crate::machine::positions::Positions;
 use crate::machine::sweep_order::SweepOrder;
+use crate::machine::tile::choose::FAR;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{InputPlace, Region};
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
@@ -227,8 +228,8 @@ impl Region {
         if plan.variants.get().is_none() && !self.has_paid(plan, 0) {
             return None;
         }
-        let signature = self.signature(&columns)?;
-        let [strip] = self.variant(plan, signature, &columns, &[], rows, Strips::Always)? else {
+        let variant = (self.signature(&columns)?, is_far(&moving, &columns, rows * levels));
+        let [strip] = self.variant(plan, variant, &columns, &[], rows, Strips::Always)? else {
             return None;
         };
         if strip.again.is_some() || !strip.folds.is_empty() {
@@ -255,6 +256,18 @@ impl Region {
             columns,
         })
     }
+}
+
+/// True if so many elements of all fields are far; a field may be read in several places.
+fn is_far(moving: &[Moving], columns: &[Column], elements: usize) -> bool {
+    let memory = |moves: &Moving| match moves.base {
+        Base::Memory(number) => number,
+        Base::First(_) => usize::MAX,
+    };
+    let is_new = |at: usize| !moving[..at].iter().any(|before| memory(before) == memory(&moving[at]));
+    let steps = (0..moving.len()).filter(|at| is_new(*at)).map(|at| &columns[moving[at].column as usize]);
+    let bytes: usize = steps.filter(|column| !column.is_taken()).map(|column| column.step).sum();
+    elements.saturating_mul(bytes) >= FAR
 }
 
 /// A value of 1 or 4 bytes, as many times as a word has room for.

@@ -93,6 +93,8 @@ pub(super) struct Recording {
 pub(super) struct Variant {
     /// What is known of the inputs.
     pub(super) signature: u64,
+    /// True if rows come from memory.
+    pub(super) is_far: bool,
     /// None if there is no code for one of them, or no memory for code.
     pub(super) strips: Option<Box<[LoadedStrip]>>,
     /// The one that was compiled next.
@@ -267,11 +269,20 @@ impl<W: Deref<Target = [isize]>> ColumnSteps<W> {
 }
 
 impl StripPlan {
-    /// The strips for a run over these columns; none if there is no code for one, or no memory for code.
+    /// The strips for a run over these columns, of which some are prefetched; none if there is no code for one, or no memory for
+    /// code.
     #[cold]
-    pub(super) fn compile(&self, columns: &[Column], presence: &[Presence]) -> Option<Box<[LoadedStrip]>> {
+    pub(super) fn compile(
+        &self,
+        columns: &[Column],
+        presence: &[Presence],
+        prefetched: &[u16],
+    ) -> Option<Box<[LoadedStrip]>> {
         let lowered = self.groups.iter().map(|group| self.lower(group, columns, presence));
-        let lowered: Vec<Lowered> = lowered.collect::<Option<_>>()?;
+        let mut lowered: Vec<Lowered> = lowered.collect::<Option<_>>()?;
+        for lowered in &mut lowered {
+            prefetched.iter().for_each(|column| lowered.list.prefetch(Part::Cells.number(*column)));
+        }
         if lowered.iter().any(|lowered| lowered.constants.len() > MOST_CONSTANTS) {
             return None;
         }

@@ -307,15 +307,6 @@ pub static STORE: Codes = [
     EVEX_Vmovups_zmmm512_k1z_zmm,
 ];
 
-/// Lanes of a register to aligned memory, past the caches.
-pub static STREAM: Codes = [
-    VEX_Vmovntps_m256_ymm,
-    EVEX_Vmovntps_m512_zmm,
-    VEX_Vmovntps_m256_ymm,
-    EVEX_Vmovntps_m256_ymm,
-    EVEX_Vmovntps_m512_zmm,
-];
-
 /// One lane of memory to all lanes of a register.
 pub static BROADCAST: Codes = [
     VEX_Vbroadcastsd_ymm_m64,

@@ -40,7 +40,6 @@ struct Compiler<'l> {
     merges: Merges,
     target: GroupShape,
     registers: u8,
-    is_streaming: bool,
     constants: Constants,
     folds: Option<FoldsPlan>,
     pinned: Vec<Home>,
@@ -64,7 +63,6 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         reads,
         target,
         registers: options.registers.clamp(FEWEST, target.vectors()),
-        is_streaming: options.is_streaming,
         constants: Constants::new(target),
         folds: None,
         pinned: Vec::new(),
@@ -78,6 +76,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
     let main = compiler.main(&single.1, options.unroll);
     let columns = columns(list, &compiler.reads);
     let has_presence = presence(list, &compiler.reads);
+    let prefetched: Vec<_> = list.prefetched().filter(|(number, ..)| columns.contains(number)).collect();
     let function = Function {
         target,
         main: main.as_ref().map(|(main, unroll)| (view(main), *unroll)),
@@ -87,7 +86,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         columns: &columns,
         has_presence,
         folds: compiler.folds.as_ref(),
-        is_streaming: options.is_streaming,
+        prefetched: &prefetched,
     };
     let encoded = encode(&function, &mut compiler.constants);
     let encoded = encoded.expect("lowering makes instructions that can be encoded");
@@ -130,7 +129,6 @@ impl Compiler<'_> {
             merges: &self.merges,
             folds: self.folds.as_ref().map_or(&[], |plan| &plan.folds),
             target: self.target,
-            is_streaming: self.is_streaming,
         };
         lower(lowering, extent, &mut self.constants, &self.pinned)
     }

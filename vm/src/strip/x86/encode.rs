@@ -17,6 +17,12 @@ use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, OpKind, Reg
 pub const BASES: [Register; 6] =
     [Register::R8, Register::R9, Register::R10, Register::R11, Register::RBX, Register::R12];
 
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// Bytes between the rows of an iteration and those that it prefetches.
+const AHEAD: usize = 1024;
+
 /// A body with its places.
 pub struct Allocated<'b> {
     pub body: &'b LoopBody,
@@ -227,6 +233,23 @@ impl<'f> Assembler<'f> {
                 Ok(Register::R13)
             }
         }
+    }
+
+    /// Asks for so many rows of a column, [`AHEAD`] bytes behind those of the iteration. They need not exist.
+    pub fn prefetch(
+        &mut self,
+        number: u16,
+        row_bytes: usize,
+        rows: usize,
+        is_written: bool,
+    ) -> Result<(), IcedError> {
+        let base = self.base(number)?;
+        let code = if is_written { Code::Prefetchw_m8 } else { Code::Prefetcht0_m8 };
+        for offset in (0..rows * row_bytes).step_by(LINE) {
+            let place = self.at(base, Register::RSI, row_bytes as u32, (AHEAD + offset) as i64);
+            self.put(Instruction::with1(code, place)?)?;
+        }
+        Ok(())
     }
 
     /// The pointer of a column to a register.

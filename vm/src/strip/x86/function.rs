@@ -36,8 +36,8 @@ pub struct Function<'f> {
     pub has_presence: bool,
     /// Folds.
     pub folds: Option<&'f FoldsPlan>,
-    /// True if results are stored past the caches.
-    pub is_streaming: bool,
+    /// Columns that are prefetched: number, bytes of a row, whether they are written.
+    pub prefetched: &'f [(u16, usize, bool)],
 }
 
 impl Function<'_> {
@@ -128,10 +128,12 @@ impl Layout<'_> {
             self.put(Instruction::with2(Code::Shr_rm64_imm8, Register::R15, 3)?)?;
         }
         let group = function.target.group;
+        let mut prefetched = function.prefetched;
         if let Some((main, unroll)) = &function.main {
-            self.counted(main, unroll * group)?;
+            self.counted(main, unroll * group, prefetched)?;
+            prefetched = &[];
         }
-        self.counted(&function.single, group)?;
+        self.counted(&function.single, group, prefetched)?;
         let done = self.begin_rest(table)?;
         self.assembler.body(&function.rest)?;
         self.assembler.land(done);
@@ -216,10 +218,6 @@ impl Layout<'_> {
     }
 
     fn leave(&mut self) -> Result<(), IcedError> {
-        if self.function.is_streaming {
-            // Who reads the rows after the call finds them, on any thread.
-            self.put(Instruction::with(Code::Sfence))?;
-        }
         let saved = self.saved();
         let place = self.assembler.at(Register::RBP, Register::None, 1, -8 * saved.len() as i64);
         self.put(Instruction::with2(Code::Lea_r64_m, Register::RSP, place)?)?;
@@ -252,13 +250,21 @@ impl Layout<'_> {
         Ok(())
     }
 
-    /// A loop over so many rows at a time.
-    fn counted(&mut self, allocated: &Allocated<'_>, rows: usize) -> Result<(), IcedError> {
-        let rows = rows as i32;
+    /// A loop over so many rows at a time, which prefetches columns.
+    fn counted(
+        &mut self,
+        allocated: &Allocated<'_>,
+        count: usize,
+        prefetched: &[(u16, usize, bool)],
+    ) -> Result<(), IcedError> {
+        let rows = count as i32;
         self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RDX, rows)?)?;
         self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RSI, Register::RDX)?)?;
         let none = self.assembler.jump_forward(Code::Jg_rel32_64)?;
         let top = self.assembler.here();
+        for (number, row_bytes, is_written) in prefetched {
+            self.assembler.prefetch(*number, *row_bytes, count, *is_written)?;
+        }
         self.assembler.body(allocated)?;
         self.put(Instruction::with2(Code::Add_rm64_imm32, Register::RSI, rows)?)?;
         if self.function.has_presence {

@@ -87,7 +87,6 @@ pub struct Lower<'l> {
     reads: &'l [u32],
     merges: &'l Merges,
     folds: &'l [FoldPlan],
-    is_streaming: bool,
     homes: HashMap<Home, Virtual>,
     /// By copy, then by term.
     values: Vec<Vec<Option<Lowered>>>,
@@ -130,8 +129,6 @@ pub struct Lowering<'l> {
     pub merges: &'l Merges,
     pub folds: &'l [FoldPlan],
     pub target: GroupShape,
-    /// True if results are stored past the caches.
-    pub is_streaming: bool,
 }
 
 /// The body of an iteration, and the virtual register of each constant of `pinned` in it.
@@ -141,7 +138,7 @@ pub fn lower(
     constants: &mut Constants,
     pinned: &[Home],
 ) -> (LoopBody, Vec<Virtual>) {
-    let Lowering { list, reads, merges, folds, target, is_streaming } = lowering;
+    let Lowering { list, reads, merges, folds, target } = lowering;
     let mut lower = Lower {
         list,
         target,
@@ -151,7 +148,6 @@ pub fn lower(
         reads,
         merges,
         folds,
-        is_streaming,
         homes: HashMap::new(),
         values: vec![vec![None; list.terms().len()]; extent.copies()],
         fires: Fires::default(),
@@ -380,8 +376,7 @@ impl Lower<'_> {
             match self.extent {
                 RowCount::Groups(_) => {
                     let args = [Arg::Memory(address), Arg::Use(value.part(part), view)];
-                    let codes = if self.is_streaming { &codes::STREAM } else { &codes::STORE };
-                    self.body.push(Inst::new(code(codes, form), args));
+                    self.body.push(Inst::new(code(&codes::STORE, form), args));
                 }
                 RowCount::Rest => self.store_rest(lane, address, part, value.part(part)),
             }
