@@ -184,12 +184,15 @@ fn random(number: u64) -> Workload {
     workload(&format!("random {number}"), graph, &roots, inputs)
 }
 
+/// Bytes of what describes strips, for few elements and for many, if they are compiled at once.
+const STRIPS: usize = 16 << 10;
+
 #[test]
 fn models_hold_little_more_than_their_results() {
     for workload in [arith6(), overtourism()] {
         let bytes = workload.measure();
         assert!(bytes.ratio() <= 1.1, "{} {bytes:?}", workload.name);
-        assert!(bytes.held <= bytes.outputs + bytes.outputs / 50, "{} {bytes:?}", workload.name);
+        assert!(bytes.held <= bytes.outputs + bytes.outputs / 50 + STRIPS, "{} {bytes:?}", workload.name);
     }
 }
 
