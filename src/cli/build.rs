@@ -11,6 +11,7 @@ use crate::expr::graph::DEFAULT_NODE_LIMIT;
 use crate::function::{FunctionModule, compile_function};
 use crate::native::bindings::module;
 use crate::native::cache::{self, default_root};
+use crate::native::compiler::remove;
 use crate::native::{
     ArrayLayout, C, CompileSource, CompiledLanguage, Compiler, NativeError, NotTranslated, ProgramCall,
     ProgramSource, Rust, Scripted, TranslateToC, TranslateToRust, c::header, rust::root_of,
@@ -85,6 +86,9 @@ fn built<L: CompiledLanguage>(
     let out = &args.out;
     std::fs::create_dir_all(out).map_err(|error| native(&NativeError::file(out, error)))?;
     let out = out.canonicalize().map_err(|error| native(&NativeError::file(out, error)))?;
+    // No module is beside the library of another build, whatever comes between.
+    let library = format!("lib{name}.so");
+    remove(&out.join(&library)).map_err(|error| native(&error))?;
     let mut written = Vec::new();
     let mut write = |file: String, text: &str| {
         let path = out.join(&file);
@@ -101,7 +105,6 @@ fn built<L: CompiledLanguage>(
     if let Some((file, text)) = &root {
         write(file.clone(), text)?;
     }
-    let library = format!("lib{name}.so");
     write(format!("{name}.h"), &headers)?;
     write(format!("{name}.py"), &module(&library, sources.iter().map(|s| (s.entry.as_str(), &s.signature))))?;
     if !args.source_only {

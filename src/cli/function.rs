@@ -140,7 +140,9 @@ fn called(
     {
         complain(&format!("note: the interpreter runs it: {reason}"));
     }
-    if args.tier == TierArg::Native {
+    if args.tier == TierArg::Native && !args.budget.budget().is_default() {
+        complain("note: the interpreter runs it: a library takes no budget");
+    } else if args.tier == TierArg::Native {
         match native_call(compiled, values) {
             Ok(Some((value, arrays))) => return Ok(printed(args, &value, &arrays)),
             // The interpreter raises the same, and knows more about it.

@@ -101,7 +101,8 @@ class _Rows(_Elements):
             return array
         if isinstance(value, (list, tuple)):
             there = bytes(row is not None and not (self.is_mask and row is False) for row in value)
-            cells = (_kinds[self.code] * max(len(value), 1))(*(row if row is not None else 0 for row in value))
+            kind = _kinds[self.code]
+            cells = (kind * max(len(value), 1))(*(_fitting(kind, row) if row is not None else 0 for row in value))
             array = _Array(ctypes.addressof(cells))
             array.shape[0], array.strides[0] = len(value), ctypes.sizeof(cells._type_)
         else:
@@ -175,9 +176,9 @@ class _EdgeArgument:
     def __call__(self, value):
         if not isinstance(value, Edge) or (value.kind == "one_group") != self.is_to_scalar:
             raise TypeError(f"{self.name}: an edge {'to a scalar' if self.is_to_scalar else 'between arrays'} is needed, got {value!r}")
-        edge = _RawEdge(_Array(), value.parents, _edge_kinds.index(value.kind))
+        edge = _RawEdge(_Array(), _fitting(ctypes.c_int64, value.parents), _edge_kinds.index(value.kind))
         if self.is_to_scalar:
-            edge.numbers.shape[0] = value.numbers
+            edge.numbers.shape[0] = _fitting(ctypes.c_int64, value.numbers)
         else:
             edge.keep = _Rows(self.name, "i8", False)(value.numbers)
             edge.numbers = edge.keep
@@ -295,7 +296,14 @@ def _struct(*fields):
 
 def _tuple(*fields):
     kind = _struct(*fields)
-    kind.fill = lambda self, value: [_fill(self, f"_{i}", field, part) for i, (field, part) in enumerate(zip(fields, value))]
+
+    def fill(self, value):
+        if not isinstance(value, (tuple, list)) or len(value) != len(fields):
+            raise TypeError(f"a tuple of {len(fields)} values is needed, got {value!r}")
+        for i, (field, part) in enumerate(zip(fields, value)):
+            _fill(self, f"_{i}", field, part)
+
+    kind.fill = fill
     kind.read = lambda self: tuple(_plain(getattr(self, f"_{i}")) for i in range(len(fields)))
     return kind
 
@@ -306,7 +314,7 @@ def _optional(value):
     def fill(self, given):
         self._0 = given is not None and given is not False if value is None else given is not None
         if value is not None and given is not None:
-            self._1 = given
+            self._1 = _fitting(value, given)
 
     kind.fill = fill
     kind.read = lambda self: (self._1 if value else True) if self._0 else None
@@ -317,7 +325,7 @@ def _fill(struct, name, kind, value):
     if hasattr(kind, "fill"):
         getattr(struct, name).fill(value)
     else:
-        setattr(struct, name, value)
+        setattr(struct, name, _fitting(kind, value))
 
 
 def _argument(kind, value):
@@ -327,9 +335,17 @@ def _argument(kind, value):
         made = kind()
         made.fill(value)
         return made
-    if kind is ctypes.c_int64 and not -(2**63) <= value < 2**63 or kind is ctypes.c_int32 and not -(2**31) <= value < 2**31:
+    return kind(_fitting(kind, value))
+
+
+def _fitting(kind, value):
+    """A value that its type has room for: of a larger integer, ctypes would take the low bits."""
+    signed = (ctypes.c_int8, ctypes.c_int16, ctypes.c_int32, ctypes.c_int64)
+    unsigned = (ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64)
+    bits = 8 * ctypes.sizeof(kind)
+    if kind in signed and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) or kind in unsigned and not 0 <= value < 2**bits:
         raise OverflowError(f"{value} does not fit")
-    return kind(value)
+    return value
 
 
 def _plain(value):
@@ -339,8 +355,12 @@ def _plain(value):
 class _Function:
     """A function of the library."""
 
-    def __init__(self, entry, parameters, results):
+    def __init__(self, entry, types, parameters, results):
         self.name, self.parameters, self.results = entry, parameters, results
+        abi = ctypes.c_uint32.in_dll(_library, entry + "_abi").value
+        found = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(_library, entry + "_signature"))).decode()
+        if (abi, found) != (@ABI@, types):
+            raise ImportError(f"{entry}: the library has another function than this module: {found}; build both again")
         self.entry = getattr(_library, entry + "_call")
         self.entry.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(_Error)]
         self.entry.restype = ctypes.c_int32

@@ -4,7 +4,7 @@ use crate::native::c::header;
 use crate::native::error::NotTranslated;
 use crate::native::stage::{CompilableSource, Language, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
-use cembra_vm::library::{BoundaryArray, Signature};
+use cembra_vm::library::{ABI_VERSION, BoundaryArray, Signature};
 use cembra_vm::value::{Category, QType, ScalarType};
 
 /// A C header and a Python module that uses ctypes: neither needs Cembra. They are those of sources of any language.
@@ -40,6 +40,7 @@ pub fn module<'s>(library: &str, functions: impl IntoIterator<Item = (&'s str, &
     let names: Vec<&str> = Category::ALL.iter().map(|category| category.name()).collect();
     let text = include_str!("bindings.py");
     let mut text = text.replace("@LIBRARY@", library).replace("@CATEGORIES@", &format!("{names:?}"));
+    text = text.replace("@ABI@", &ABI_VERSION.to_string());
     functions.into_iter().for_each(|(entry, signature)| text += &function(entry, signature));
     text
 }
@@ -78,10 +79,12 @@ fn function(entry: &str, signature: &Signature) -> String {
     let names: Vec<String> =
         numbered.map(|(number, parameter)| python_name(number, &parameter.name)).collect();
     format!(
-        "\n\n_function_{entry} = _Function(\n    \"{entry}\",\n    [{}],\n    [{}],\n)\n\n\ndef {entry}({typed}*, out=None):\n    \"\"\"{}\"\"\"\n    \
+        "\n\n_function_{entry} = _Function(\n    \"{entry}\",\n    {:?},\n    [{}],\n    [{}],\n)\n\n\ndef {}({typed}*, out=None):\n    \"\"\"{}\"\"\"\n    \
          return _function_{entry}({typed}out=out)\n",
+        signature.types(),
         parameters.join(", "),
         results.join(", "),
+        function_name(entry),
         signature.to_string().replace('"', "'").replace('\\', "/"),
         typed = names.iter().map(|name| format!("{name}, ")).collect::<String>()
     )
@@ -91,10 +94,95 @@ fn truth(holds: bool) -> &'static str {
     if holds { "True" } else { "False" }
 }
 
+/// A function's name in Python: with `_` behind it if it is a word of the language, or one that the module has for itself.
+fn function_name(entry: &str) -> String {
+    let words = || include_str!("bindings.py").split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let is_used = OWN.contains(&entry) && words().any(|word| word == entry);
+    let is_taken = is_used || KEYWORDS.contains(&entry) || ["None", "True", "False"].contains(&entry);
+    format!("{entry}{}", if is_taken { "_" } else { "" })
+}
+
+/// Names that Python has from the start, as far as the module may use them, and its own.
+const OWN: [&str; 72] = [
+    "Array",
+    "Edge",
+    "Rows",
+    "builtins",
+    "ctypes",
+    "os",
+    "AttributeError",
+    "Exception",
+    "ImportError",
+    "IndexError",
+    "KeyError",
+    "OverflowError",
+    "RecursionError",
+    "RuntimeError",
+    "TypeError",
+    "UnboundLocalError",
+    "ValueError",
+    "ZeroDivisionError",
+    "abs",
+    "all",
+    "any",
+    "bool",
+    "bytearray",
+    "bytes",
+    "callable",
+    "classmethod",
+    "complex",
+    "dict",
+    "divmod",
+    "enumerate",
+    "filter",
+    "float",
+    "format",
+    "frozenset",
+    "getattr",
+    "globals",
+    "hasattr",
+    "hash",
+    "id",
+    "int",
+    "isinstance",
+    "issubclass",
+    "iter",
+    "len",
+    "list",
+    "locals",
+    "map",
+    "max",
+    "memoryview",
+    "min",
+    "next",
+    "object",
+    "ord",
+    "pow",
+    "print",
+    "property",
+    "range",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "setattr",
+    "slice",
+    "sorted",
+    "staticmethod",
+    "str",
+    "sum",
+    "super",
+    "tuple",
+    "type",
+    "vars",
+    "zip",
+];
+
 /// A parameter's name in Python: its own where that is a word.
 fn python_name(number: usize, name: &str) -> String {
     let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    match is_word && name.starts_with(|c: char| c.is_ascii_lowercase()) && !KEYWORDS.contains(&name) {
+    let is_free = !KEYWORDS.contains(&name) && name != "out";
+    match is_word && name.starts_with(|c: char| c.is_ascii_lowercase()) && is_free {
         true => name.to_owned(),
         false => format!("p{number}"),
     }

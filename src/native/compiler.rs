@@ -14,7 +14,7 @@ use crate::native::folder::{Artifact, BUILD_LOG};
 use crate::native::stage::{C, CompilableSource, Language, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step, StepKey};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -327,7 +327,8 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
         library: &Path,
         dependencies: &[String],
     ) -> Result<(), NativeError> {
-        let log_path = self.folder.join(BUILD_LOG);
+        let (log_path, made) = (self.folder.join(BUILD_LOG), self.folder.join(library));
+        remove(&made)?;
         let mut arguments = self.flags.clone();
         arguments.extend(L::arguments(sources, library, dependencies));
         let job =
@@ -340,13 +341,25 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
         let status =
             finished(command, self.time_limit).map_err(|error| NativeError::file(&compiler, error))?;
         match status {
-            Some(status) if status.success() => Ok(()),
+            Some(status) if status.success() && made.is_file() => Ok(()),
             Some(status) => {
                 let log = end_of(&log_path);
-                Err(NativeError::Compiler { compiler, status: status.to_string(), log })
+                let nothing = if status.success() { ", and made no library" } else { "" };
+                Err(NativeError::Compiler { compiler, status: format!("{status}{nothing}"), log })
             }
             None => Err(NativeError::Time { compiler, seconds: self.time_limit.as_secs() }),
         }
+    }
+}
+
+/// Removes a library of another build, if there is one: who has it open keeps it, and nobody takes it for the new one.
+///
+/// # Errors
+/// It stays.
+pub fn remove(library: &Path) -> Result<(), NativeError> {
+    match std::fs::remove_file(library) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(NativeError::file(library, error)),
+        _ => Ok(()),
     }
 }
 

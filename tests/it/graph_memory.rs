@@ -185,7 +185,7 @@ fn random(number: u64) -> Workload {
 }
 
 /// Bytes of what describes strips, for few elements and for many, if they are compiled at once.
-const STRIPS: usize = 16 << 10;
+const STRIPS: u64 = 16 << 10;
 
 #[test]
 fn models_hold_little_more_than_their_results() {

@@ -307,6 +307,107 @@ fn rows_that_may_be_missing_are_called_from_c_and_from_python() {
     }
 }
 
+const CALLER_OF_VALUES: &str = r#"
+import lib
+
+assert lib.zip_(1) == 2 and lib.lambda_(3) == 2 and lib.sum(2**63 - 2) == 2**63 - 1 and lib.sum(None) is None
+assert lib.rows([2**31 - 2, None]).tolist() == [2**31 - 1, None]
+for call, kind in [
+    (lambda: lib.sum(2**63), OverflowError),
+    (lambda: lib.rows([2**31]), OverflowError),
+    (lambda: lib.rows([-(2**31) - 1, None]), OverflowError),
+    (lambda: lib.group(lib.Edge.from_mapping([1, None, 0, 2**64], 2)), OverflowError),
+    (lambda: lib.group(lib.Edge("mapping", [0, 0], 2**64 + 1)), OverflowError),
+    (lambda: lib.first((2**64 + 7, 2.0)), OverflowError),
+    (lambda: lib.first((1,)), TypeError),
+    (lambda: lib.first((1, 2.0, 3.0)), TypeError),
+]:
+    try:
+        call()
+    except kind:
+        pass
+    else:
+        raise SystemExit(f"{kind} was not raised")
+assert lib.first((7, 2.0)) == 7
+"#;
+
+#[test]
+fn python_values_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    let types = [
+        "--type=n=OPTIONAL_INT64",
+        "--type=r=DENSE_ARRAY_INT32",
+        "--type=i=i64",
+        "--type=e=DENSE_ARRAY_EDGE",
+        "--type=t=tuple<INT64,FLOAT64>",
+    ];
+    let expressions = [
+        "-x=zip=i + int64(1)",
+        "-x=lambda=i - int64(1)",
+        "-x=sum=n + int64(1)",
+        "-x=rows=r + 1",
+        "-x=group=edge.child_size(e)",
+        "-x=first=core.get_nth(t, 0)",
+    ];
+    let built =
+        cembra(&[&["build", "-o", "out", "--name", "lib"], &expressions[..], &types].concat(), folder);
+    assert!(built.status.success(), "{}", text(&built));
+    let out = folder.join("out");
+    fs::write(out.join("caller.py"), CALLER_OF_VALUES).expect("it is written");
+    if let Ok(ran) = Command::new("python3").arg("caller.py").current_dir(&out).output() {
+        assert!(ran.status.success(), "{}", text(&ran));
+    }
+}
+
+/// A build that comes to nothing leaves no library of another one beside its module.
+#[test]
+fn no_module_is_beside_the_library_of_another_build() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let build = |export: &str, more: &[&str]| {
+        cembra(&[&["build", "f.py", "-o", "out", "--name", "lib", "-e", export], more].concat(), folder)
+    };
+    let library = folder.join("out/liblib.so");
+    assert!(build("split(i64)", &[]).status.success() && library.is_file());
+    let old = fs::read(&library).expect("the library");
+    let module = fs::read_to_string(folder.join("out/lib.py")).expect("the module");
+    // What answers questions, and makes nothing.
+    let idle = folder.join("idle");
+    fs::write(&idle, "#!/bin/sh\ncase \"$*\" in *-o*|*.c*) exit 0;; esac\nexec cc \"$@\"\n")
+        .expect("it is written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&idle, executable).expect("it can be run");
+    let failed = build("dot(f64[:], f64[:])", &["--compiler", idle.to_str().expect("a path")]);
+    assert!(!failed.status.success() && text(&failed).contains("made no library"), "{}", text(&failed));
+    assert!(!library.exists());
+    fs::write(&library, &old).expect("it is written");
+    assert!(build("dot(f64[:], f64[:])", &["--source-only"]).status.success() && !library.exists());
+    // By hand it may still come to that.
+    assert!(build("split(f64)", &[]).status.success());
+    fs::write(folder.join("out/lib.py"), module).expect("it is written");
+    let import = ["-c", "import lib"];
+    if let Ok(ran) = Command::new("python3").args(import).current_dir(folder.join("out")).output() {
+        assert!(!ran.status.success() && text(&ran).contains("build both again"), "{}", text(&ran));
+    }
+}
+
+#[test]
+fn a_budget_is_the_interpreters() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let run = ["function", "run", "f.py", "squares", "--args", "[100]", "--tier", "native", "--fuel", "10"];
+    let ran = cembra(&run, folder);
+    assert!(!ran.status.success(), "{}", text(&ran));
+    assert!(
+        text(&ran).contains("a library takes no budget") && text(&ran).contains("FUEL_EXHAUSTED"),
+        "{}",
+        text(&ran)
+    );
+}
+
 #[test]
 fn a_folder_builds_again_without_cembra() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");

@@ -364,21 +364,6 @@ impl List {
         self.sinks.iter().any(|sink| matches!(sink, Sink::Sum(..) | Sink::Spread(..)))
     }
 
-    /// True if a quarter of the operations and more are quotients and roots of floats, and none is one of integers. Wide registers
-    /// gain nothing there: a processor divides as many numbers a cycle in 256 bits as in 512, and may run at a lower frequency for 512.
-    pub fn waits_for_divisions(&self) -> bool {
-        let operations = self.terms().filter(|(_, op, _)| op.operands().next().is_some());
-        let (mut all, mut slow) = (0, 0);
-        for (_, op, lane) in operations {
-            all += 1;
-            slow += usize::from(matches!(op, Op::Binary(BinaryOp::Div, ..) | Op::Unary(UnaryOp::Sqrt, _)));
-            if matches!(lane, Lane::I64 | Lane::I32) {
-                return false;
-            }
-        }
-        slow > 0 && 4 * slow >= all
-    }
-
     /// True if a term has 64 bits.
     pub fn is_wide(&self) -> bool {
         self.terms.iter().any(|(_, lane)| lane.bytes() == 8)

@@ -531,30 +531,3 @@ fn memory_is_executed_or_written() {
         }
     });
 }
-
-#[test]
-fn lists_that_wait_for_divisions() {
-    let waits = |make: fn(&mut List, Term, Term) -> Term| {
-        let mut list = List::new();
-        let (x, y) = (list.column(0, Lane::F64), list.column(1, Lane::F64));
-        let result = make(&mut list, x, y);
-        list.store(2, result);
-        list.waits_for_divisions()
-    };
-    assert!(waits(|list, x, y| list.binary(BinaryOp::Div, x, y)));
-    assert!(waits(|list, x, y| {
-        let (squared, sum) = (list.binary(BinaryOp::Mul, x, x), list.binary(BinaryOp::Add, x, y));
-        let quotient = list.binary(BinaryOp::Div, squared, sum);
-        list.unary(UnaryOp::Sqrt, quotient)
-    }));
-    assert!(!waits(|list, x, y| list.binary(BinaryOp::Mul, x, y)));
-    assert!(!waits(|list, x, y| {
-        let powers = (0..5).fold(x, |power, _| list.binary(BinaryOp::Mul, power, y));
-        list.unary(UnaryOp::Sqrt, powers)
-    }));
-    // Without 512 bits there are fewer instructions for integers.
-    assert!(!waits(|list, x, y| {
-        let quotient = list.binary(BinaryOp::Div, x, y);
-        list.cast(quotient, Lane::I64)
-    }));
-}

@@ -155,11 +155,9 @@ impl Lowered {
         self.folds.clear();
     }
 
-    /// Code for the best level of the machine, or for the one below if that is as fast.
+    /// Code for the best level of the machine.
     pub(super) fn compile(&self) -> Result<strip::Code, Refused> {
-        let best = Level::best();
-        let level = if self.list.waits_for_divisions() { best.min(Level::Avx2) } else { best };
-        strip::compile(&self.list, level, strip::Options::default())
+        strip::compile(&self.list, Level::best(), strip::Options::default())
     }
 
     /// Adds the operations of a recipe; rare rows fire.
