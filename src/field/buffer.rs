@@ -9,6 +9,7 @@
 
 use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
+use crate::field::expression::FieldId;
 use crate::field::program::{FieldProgram, FieldRole};
 use cembra_vm::machine::HostCells;
 use cembra_vm::value::array::{MAX_ROWS, cell_size};
@@ -400,12 +401,21 @@ impl FieldData {
     /// dimension of that of the first field that has it; filled with what the program says, or zero.
     ///
     /// # Errors
-    /// No field has one of the dimensions, or there are too many cells.
+    /// A statement reads such an output before one writes it, no field has one of the dimensions, or there are too many cells.
     pub fn complete(&mut self, program: &FieldProgram) -> Result<(), FieldProblem> {
         let mut cells = 0;
-        for field in program.fields.iter().filter(|field| field.role == FieldRole::Output) {
-            if self.fields.contains_key(&*field.name) {
+        for (number, field) in program.fields.iter().enumerate() {
+            if field.role != FieldRole::Output || self.fields.contains_key(&*field.name) {
                 continue;
+            }
+            let read_by = program.read_before_written(FieldId(number)).filter(|_| field.fill.is_none());
+            if let Some(statement) = read_by {
+                let (name, target) = (&field.name, program.target_name(&program.statements[statement]));
+                let what = format!(
+                    "statement {} (`{target}`) reads `{name}`, which no statement before it writes: give it data, or `fill`",
+                    statement + 1
+                );
+                return Err(FieldProblem::Data { what });
             }
             let (mut origin, mut shape) = (Vec::new(), Vec::new());
             for (place, dim) in field.dims.iter().enumerate() {

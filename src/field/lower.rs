@@ -211,7 +211,7 @@ fn lower_group(
             Ok(outputs) => {
                 let kept = worth_keeping(&lowering);
                 stages.push(match kept.is_empty() {
-                    true => stage(lowering, &ranges, outputs),
+                    true => stage(lowering, &axes, &ranges, outputs),
                     false => {
                         let boxed = StageBox { known, roots, axes: &axes, ranges: &ranges };
                         boxed.with_temporaries(&kept, &targets, most)?
@@ -250,8 +250,14 @@ fn lower_targets(
     Ok(outputs)
 }
 
-fn stage(lowering: BoxLowering<'_>, ranges: &[PointRange], outputs: Vec<StageOutput>) -> FieldStage {
+fn stage(
+    lowering: BoxLowering<'_>,
+    axes: &[DimensionId],
+    ranges: &[PointRange],
+    outputs: Vec<StageOutput>,
+) -> FieldStage {
     FieldStage {
+        axes: axes.into(),
         first: ranges.iter().map(|range| range.first).collect(),
         shape: ranges.iter().map(|range| range.len()).collect(),
         graph: lowering.graph,
@@ -293,7 +299,7 @@ impl StageBox<'_> {
         lowering.kept = keep(kept.len());
         let outputs = lower_targets(program, self.roots, axes, targets, &mut lowering).map_err(problem)?;
         widen(&mut reaches, &lowering, &unread);
-        let mut main = stage(lowering, ranges, outputs);
+        let mut main = stage(lowering, axes, ranges, outputs);
         for (number, id) in kept.iter().enumerate().rev() {
             let reach = reaches[number].clone();
             let of_axis = |(range, reach): (&PointRange, &Option<(i64, i64)>)| match reach {
@@ -307,7 +313,11 @@ impl StageBox<'_> {
             widen(&mut reaches, &lowering, &reach);
             let outputs = vec![StageOutput { target: 0, local: None, result }];
             let dtype = types.get(*id).expect("the program was checked").dtype;
-            main.temporaries.push(FieldTemporary { stage: stage(lowering, &own, outputs), dtype, reach });
+            main.temporaries.push(FieldTemporary {
+                stage: stage(lowering, axes, &own, outputs),
+                dtype,
+                reach,
+            });
         }
         main.temporaries.reverse();
         Ok(main)
@@ -337,7 +347,7 @@ fn lower_scan(
     let levels = ranges[axis];
     let mut lowering = known.lowering(&ranges, Some(axis), MOST_LOWERED);
     match lower_targets(known.program, &scan.body, &axes, &targets, &mut lowering) {
-        Ok(outputs) => lowered.stages.push(stage(lowering, &ranges, outputs)),
+        Ok(outputs) => lowered.stages.push(stage(lowering, &axes, &ranges, outputs)),
         Err(Stop::Problem(problem)) => return Err(problem),
         Err(Stop::Split { .. }) => unreachable!("a scan is not cut"),
     }

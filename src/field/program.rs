@@ -240,6 +240,15 @@ impl FieldProgram {
         read
     }
 
+    /// The first statement that reads a field, if none before it writes it.
+    pub fn read_before_written(&self, field: FieldId) -> Option<usize> {
+        let writes =
+            |statement: &FieldStatement| statement.targets.iter().any(|target| target.field == field);
+        let reads = |statement: &FieldStatement| self.fields_read(statement).contains(&field);
+        let first = self.statements.iter().position(|statement| reads(statement) || writes(statement))?;
+        reads(&self.statements[first]).then_some(first)
+    }
+
     /// The name of a statement's first target.
     pub fn target_name(&self, statement: &FieldStatement) -> &str {
         statement.targets.first().map_or("", |target| &self.fields[target.field.0].name)

@@ -7,6 +7,7 @@
 //! ```
 
 use crate::expr;
+use crate::field::dimension::DimensionId;
 use crate::field::expression::{FieldId, FieldScalarId};
 use cembra_vm::value::shape::PerAxis;
 use cembra_vm::value::{QType, ScalarType, ScalarValue};
@@ -121,6 +122,8 @@ pub struct StageOutput {
 /// A statement on one box.
 #[derive(Clone, Debug)]
 pub struct FieldStage {
+    /// The dimension of each axis of the box.
+    pub axes: Vec<DimensionId>,
     /// First point of each axis of the box.
     pub first: Vec<i64>,
     /// Points of each axis of the box.

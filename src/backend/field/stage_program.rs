@@ -23,7 +23,9 @@ use crate::compile::binder::compile_nodes;
 use crate::compile::tier::run_as_machine_code;
 use crate::expr::NodeId;
 use crate::field::buffer::FieldCells;
+use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
+use crate::field::program::FieldProgram;
 use crate::field::stage::{FieldStage, StageSource};
 #[cfg(feature = "native")]
 use crate::field::stage::{StageOutput, StageResult};
@@ -34,8 +36,8 @@ use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 #[cfg(feature = "native")]
 use cembra_vm::machine::SweepOrder;
-use cembra_vm::machine::{BoundExpr, CallError, Room, RunOptions, SharedBudget};
-use cembra_vm::value::{NdView, ScalarValue, Value};
+use cembra_vm::machine::{BoundExpr, CallError, Room, RunErrorKind, RunOptions, SharedBudget};
+use cembra_vm::value::{Fault, NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
 
 /// Reads of a stage that is built: the time of a C compiler grows with the square of their number, 10 seconds for 64.
@@ -243,7 +245,8 @@ impl StageProgram {
         match bound.run_on(frame, &inputs, &mut all, options) {
             Ok(()) => Ok(()),
             Err(CallError::Run(error)) => {
-                Err(FieldProblem::Run { category: error.category(), what: error.kind.to_string() })
+                let what = located(&error.kind, from.program, stage, part);
+                Err(FieldProblem::Run { category: error.category(), what })
             }
             Err(error) => Err(ours(error)),
         }
@@ -371,4 +374,18 @@ fn write_scalars(
         }
     }
     Ok(())
+}
+
+/// What was raised in a part, with the point where.
+fn located(kind: &RunErrorKind, program: &FieldProgram, stage: &FieldStage, part: Part<'_>) -> String {
+    match kind {
+        RunErrorKind::Fault(Fault::Element { index, fault }) if index.len() == stage.axes.len() => {
+            let points = stage.axes.iter().zip(part.first).zip(index);
+            let point = |((dim, first), index): ((&DimensionId, &i64), &u64)| {
+                format!("{} = {}", program.dim_name(*dim), first + *index as i64)
+            };
+            format!("{fault}, at {}", points.map(point).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
 }

@@ -178,6 +178,49 @@ fn data_is_compared_with_declarations() {
     assert_eq!(message(&data), "the data and the declaration of `u` of int32 and float64");
 }
 
+/// A value that is refused is found by the point where it stands, whatever box, band or level it was computed in.
+#[test]
+fn refused_values_have_points() {
+    let message = |statement: &str, values: &[f64]| {
+        let text = format!(
+            "horizontal I\nvertical K\ninput a[I], c[I, K]\noutput o[I]: int32, p[I, K]: int32\n{statement}\n"
+        );
+        let program = parse(&text);
+        let mut data = FieldData::default();
+        data.fields.insert("a".to_owned(), floats(values, &[100], &[10]));
+        let mut cells = vec![1.0; 40];
+        cells[6 * 4 + 2] = f64::NAN;
+        data.fields.insert("c".to_owned(), floats(&cells, &[100, 0], &[10, 4]));
+        data.complete(&program).expect("every dimension has a field");
+        run_field_program(&program, &mut data).expect_err("it is refused")[0].to_string()
+    };
+    let mut values = [1.0; 10];
+    values[6] = 0.0;
+    let found = message("o[I=102:109] = 7 // int32(a)", &values);
+    assert_eq!(found, "statement 1 (`o`): division by zero, at I = 106");
+    let found = message("p[I=103:108, K=1:4] = scan(K forward; s = int32(0); s + int32(c))", &values);
+    assert!(found.ends_with("at I = 106, K = 2"), "{found}");
+    let found = message("p = concat_where(I < 104, int32(2), int32(c))", &values);
+    assert!(found.ends_with("at I = 106, K = 2"), "{found}");
+}
+
+/// An output without data begins with nothing that a statement could read.
+#[test]
+fn outputs_are_written_before_they_are_read() {
+    let complete = |statements: &str, output: &str| {
+        let text = format!("horizontal I\ninput u[I]\noutput t[I]{output}, v[I]\n{statements}\n");
+        let mut data = FieldData::default();
+        data.fields.insert("u".to_owned(), floats(&[1.0, 2.0], &[0], &[2]));
+        data.complete(&parse(&text)).map_err(|problem| problem.to_string())
+    };
+    let early = complete("v = t\nt = u", "").expect_err("`t` has no values yet");
+    let what = "statement 1 (`v`) reads `t`, which no statement before it writes: give it data, or `fill`";
+    assert!(early.contains(what), "{early}");
+    assert!(complete("t = u\nt = t + u", "").is_ok() && complete("v = t\nt = u", " fill 0.5").is_ok());
+    let itself = complete("v = u\nt = t + v", "").expect_err("it reads itself");
+    assert!(itself.contains("statement 2 (`t`) reads `t`"), "{itself}");
+}
+
 #[test]
 fn buffers_are_checked() {
     let cells = || FieldCells::Float64(vec![0.0; 6]);

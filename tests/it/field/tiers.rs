@@ -131,7 +131,7 @@ fn refused_values_are_the_same_errors() {
             matches!(*error.problem, FieldProblem::Run { category: Category::DivisionByZero, .. }),
             "{error}"
         );
-        assert_eq!(error.to_string(), "statement 4 (`c`): division by zero, in element [1]");
+        assert_eq!(error.to_string(), "statement 4 (`c`): division by zero, at I = 1");
         assert_eq!(c, FieldCells::Int32(vec![33, 0, 100]), "{tier:?}: what the second statement has stored");
         let (outcome, _, d) = run([1, 1, 1], [1.0, f64::NAN, 3.0]);
         let error = outcome.expect_err("NaN is no integer");
