@@ -118,7 +118,7 @@ fn the_batch_prints_a_line_for_each_case() {
 fn a_budget_ends_a_long_loop() {
     let place = tempfile::tempdir().expect("the system has a directory for temporary files");
     // No statement has a program.
-    let text = "horizontal I\noutput u[I=0:3], v[I=0:3]\nu, v = v, u\n";
+    let text = "horizontal I\noutput u[I=0:3] fill 1.0, v[I=0:3] fill 2.0\nu, v = v, u\n";
     std::fs::write(place.path().join("swap.field"), text).expect("a file");
     let command = "cembra field run swap.field --steps 1000000000000 --fuel 5000";
     let out = output_of(command, place.path(), "here");
