@@ -217,7 +217,7 @@ fn compilers_that_fail_are_named() {
     let silent = fake(root.path(), "exit 0");
     let cache = NativeCache::new(root.path(), Some(&silent)).expect("it answers");
     let error = cache.library(&call(SOURCE)).expect_err("it writes no library");
-    assert!(matches!(error, NativeError::File { .. }), "{error}");
+    assert!(error.to_string().contains("made no library"), "{error}");
 }
 
 #[test]
