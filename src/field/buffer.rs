@@ -9,7 +9,6 @@
 
 use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
-use crate::field::expression::FieldId;
 use crate::field::program::{FieldProgram, FieldRole};
 use cembra_vm::machine::HostCells;
 use cembra_vm::value::array::{MAX_ROWS, cell_size};
@@ -404,12 +403,11 @@ impl FieldData {
     /// A statement reads such an output before one writes it, no field has one of the dimensions, or there are too many cells.
     pub fn complete(&mut self, program: &FieldProgram) -> Result<(), FieldProblem> {
         let mut cells = 0;
-        for (number, field) in program.fields.iter().enumerate() {
+        for (field, read_by) in program.fields.iter().zip(program.read_before_written()) {
             if field.role != FieldRole::Output || self.fields.contains_key(&*field.name) {
                 continue;
             }
-            let read_by = program.read_before_written(FieldId(number)).filter(|_| field.fill.is_none());
-            if let Some(statement) = read_by {
+            if let Some(statement) = read_by.filter(|_| field.fill.is_none()) {
                 let (name, target) = (&field.name, program.target_name(&program.statements[statement]));
                 let what = format!(
                     "statement {} (`{target}`) reads `{name}`, which no statement before it writes: give it data, or `fill`",

@@ -240,13 +240,18 @@ impl FieldProgram {
         read
     }
 
-    /// The first statement that reads a field, if none before it writes it.
-    pub fn read_before_written(&self, field: FieldId) -> Option<usize> {
-        let writes =
-            |statement: &FieldStatement| statement.targets.iter().any(|target| target.field == field);
-        let reads = |statement: &FieldStatement| self.fields_read(statement).contains(&field);
-        let first = self.statements.iter().position(|statement| reads(statement) || writes(statement))?;
-        reads(&self.statements[first]).then_some(first)
+    /// By field: the first statement that reads it, if none before that writes it.
+    pub fn read_before_written(&self) -> Vec<Option<usize>> {
+        let (mut read_by, mut is_written) = (vec![None; self.fields.len()], vec![false; self.fields.len()]);
+        for (number, statement) in self.statements.iter().enumerate() {
+            for field in self.fields_read(statement) {
+                if !is_written[field.0] {
+                    read_by[field.0].get_or_insert(number);
+                }
+            }
+            statement.targets.iter().for_each(|target| is_written[target.field.0] = true);
+        }
+        read_by
     }
 
     /// The name of a statement's first target.

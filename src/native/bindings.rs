@@ -96,87 +96,19 @@ fn truth(holds: bool) -> &'static str {
 
 /// A function's name in Python: with `_` behind it if it is a word of the language, or one that the module has for itself.
 fn function_name(entry: &str) -> String {
-    let words = || include_str!("bindings.py").split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let is_used = OWN.contains(&entry) && words().any(|word| word == entry);
-    let is_taken = is_used || KEYWORDS.contains(&entry) || ["None", "True", "False"].contains(&entry);
+    let mut words = include_str!("bindings.py").split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let is_global = entry.starts_with('_') || GLOBALS.split_whitespace().any(|name| name == entry);
+    let is_taken = KEYWORDS.contains(&entry) || ["None", "True", "False"].contains(&entry);
+    let is_taken = is_taken || is_global && words.any(|word| word == entry);
     format!("{entry}{}", if is_taken { "_" } else { "" })
 }
 
-/// Names that Python has from the start, as far as the module may use them, and its own.
-const OWN: [&str; 72] = [
-    "Array",
-    "Edge",
-    "Rows",
-    "builtins",
-    "ctypes",
-    "os",
-    "AttributeError",
-    "Exception",
-    "ImportError",
-    "IndexError",
-    "KeyError",
-    "OverflowError",
-    "RecursionError",
-    "RuntimeError",
-    "TypeError",
-    "UnboundLocalError",
-    "ValueError",
-    "ZeroDivisionError",
-    "abs",
-    "all",
-    "any",
-    "bool",
-    "bytearray",
-    "bytes",
-    "callable",
-    "classmethod",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "filter",
-    "float",
-    "format",
-    "frozenset",
-    "getattr",
-    "globals",
-    "hasattr",
-    "hash",
-    "id",
-    "int",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "len",
-    "list",
-    "locals",
-    "map",
-    "max",
-    "memoryview",
-    "min",
-    "next",
-    "object",
-    "ord",
-    "pow",
-    "print",
-    "property",
-    "range",
-    "repr",
-    "reversed",
-    "round",
-    "set",
-    "setattr",
-    "slice",
-    "sorted",
-    "staticmethod",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "type",
-    "vars",
-    "zip",
-];
+/// Names that Python has from the start, and those of the module that do not begin with `_`.
+const GLOBALS: &str = "Array Edge Rows builtins ctypes os \
+    AttributeError Exception ImportError IndexError KeyError OverflowError RecursionError RuntimeError TypeError UnboundLocalError \
+    ValueError ZeroDivisionError abs all any bool bytearray bytes callable classmethod complex dict divmod enumerate filter float format \
+    frozenset getattr globals hasattr hash id int isinstance issubclass iter len list locals map max memoryview min next object ord pow \
+    print property range repr reversed round set setattr slice sorted staticmethod str sum super tuple type vars zip";
 
 /// A parameter's name in Python: its own where that is a word.
 fn python_name(number: usize, name: &str) -> String {

@@ -193,6 +193,14 @@ fn cembra(args: &[&str], folder: &Path) -> Output {
         .expect("the command starts")
 }
 
+/// What a program in Python prints that calls the library of a folder; nothing where there is no Python.
+fn called_from_python(folder: &Path, program: &str) -> Option<String> {
+    fs::write(folder.join("caller.py"), program).expect("it is written");
+    let ran = Command::new("python3").arg("caller.py").current_dir(folder).output().ok()?;
+    assert!(ran.status.success(), "{}", text(&ran));
+    Some(text(&ran))
+}
+
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
@@ -220,14 +228,11 @@ fn a_library_is_called_from_c_and_from_python() {
     let ran = Command::new(out.join("main")).env("LD_LIBRARY_PATH", &out).output().expect("it runs");
     assert!(ran.status.success(), "{:?}", ran.status);
     assert_eq!(text(&ran), "the array a has elements that are not one after the other\n");
-    fs::write(out.join("caller.py"), CALLER).expect("it is written");
-    // Where there is no Python, nobody calls from it.
-    if let Ok(ran) = Command::new("python3").arg("caller.py").current_dir(&out).output() {
-        assert!(ran.status.success(), "{}", text(&ran));
+    if let Some(printed) = called_from_python(&out, CALLER) {
         let lines = "ValueError below zero (line 9)\nOverflowError 1180591620717411303424 does not fit\n\
                      IndexError index 1 is out of bounds for axis 0 with size 1 (line 4)\n\
                      TypeError a: an array is needed, got list\n";
-        assert_eq!(text(&ran), lines);
+        assert_eq!(printed, lines);
     }
 }
 
@@ -253,11 +258,9 @@ fn expressions_on_arrays_are_called_from_c_and_from_python() {
     let shape = "the memory for a result has another shape than the result";
     let sizes = "arrays that are computed together have different sizes";
     assert_eq!(text(&ran), format!("{shape}\n{sizes}\n"));
-    fs::write(out.join("caller.py"), CALLER_OF_EXPRESSIONS).expect("it is written");
-    if let Ok(ran) = Command::new("python3").arg("caller.py").current_dir(&out).output() {
-        assert!(ran.status.success(), "{}", text(&ran));
+    if let Some(printed) = called_from_python(&out, CALLER_OF_EXPRESSIONS) {
         let others = "TypeError result: an array is needed, got float\nTypeError total gives no array to be made in out\n";
-        assert_eq!(text(&ran), format!("ValueError {sizes}\nValueError {shape}\n{others}"));
+        assert_eq!(printed, format!("ValueError {sizes}\nValueError {shape}\n{others}"));
     }
     let refused = |args: &[&str]| text(&cembra(&[&["build", "-o", "out"], args].concat(), folder));
     assert!(refused(&["-x", "x*2.0", "--type", "x=f64[:]"]).contains("has not the form NAME=EXPR"));
@@ -301,10 +304,7 @@ fn rows_that_may_be_missing_are_called_from_c_and_from_python() {
     assert!(compiled.status.success(), "{}", text(&compiled));
     let ran = Command::new(out.join("main")).env("LD_LIBRARY_PATH", &out).output().expect("it runs");
     assert!(ran.status.success(), "{:?}", ran.status);
-    fs::write(out.join("caller.py"), CALLER_OF_ROWS).expect("it is written");
-    if let Ok(ran) = Command::new("python3").arg("caller.py").current_dir(&out).output() {
-        assert!(ran.status.success(), "{}", text(&ran));
-    }
+    called_from_python(&out, CALLER_OF_ROWS);
 }
 
 const CALLER_OF_VALUES: &str = r#"
@@ -354,10 +354,7 @@ fn python_values_that_do_not_fit_are_refused() {
         cembra(&[&["build", "-o", "out", "--name", "lib"], &expressions[..], &types].concat(), folder);
     assert!(built.status.success(), "{}", text(&built));
     let out = folder.join("out");
-    fs::write(out.join("caller.py"), CALLER_OF_VALUES).expect("it is written");
-    if let Ok(ran) = Command::new("python3").arg("caller.py").current_dir(&out).output() {
-        assert!(ran.status.success(), "{}", text(&ran));
-    }
+    called_from_python(&out, CALLER_OF_VALUES);
 }
 
 /// A build that comes to nothing leaves no library of another one beside its module.

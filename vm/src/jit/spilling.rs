@@ -20,6 +20,7 @@ use crate::jit::variables::Key;
 use crate::program::ValueId;
 use cranelift_codegen::ir::Value;
 use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Floats that stand in registers at a time: those of x86-64 without AVX-512, less what an operation needs on the way.
 const REGISTERS: usize = 13;
@@ -35,8 +36,9 @@ pub(super) struct Spilling {
     made: HashSet<Key>,
     /// What stands in registers.
     resident: Vec<Key>,
-    /// What was there before the stretch and has left its register: what it was, and whether it is in memory.
-    before: HashMap<Key, (Option<Value>, bool)>,
+    /// What was there before the stretch and has left its register: what it was, and whether it is in memory. Sorted, so that the same
+    /// program becomes the same code.
+    before: BTreeMap<Key, (Option<Value>, bool)>,
 }
 
 impl Spilling {
@@ -67,7 +69,7 @@ impl Spilling {
         // Who reads the others behind the stretch is not known.
         let others = reads.iter_mut().filter(|(key, _)| !made.contains(*key));
         others.for_each(|(_, places)| places.insert(0, NEVER));
-        Spilling { reads, made, resident: Vec::new(), before: HashMap::new() }
+        Spilling { reads, made, resident: Vec::new(), before: BTreeMap::new() }
     }
 
     /// Emits the next operation, with what it reads in registers or in memory.
