@@ -5,10 +5,9 @@
 //! sum(x, edge)      a row for each parent of the edge
 //! ```
 
-use crate::builtins::group_folds::fold_groups;
+use crate::builtins::group_folds::{counted, counts_of_groups, fold_groups};
 use crate::builtins::present::{
-    Cell, Gathered, GroupsOf, Members, Present, SideBySide, Unit, check_children, counts_of_groups,
-    with_number,
+    Cell, Gathered, GroupsOf, Members, Present, SideBySide, Unit, check_children, with_number,
 };
 use crate::layout::PlainSlot;
 use crate::operator::meter::{Meter, STRIDE};
@@ -223,7 +222,7 @@ fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
         if T::alike(0).is_some()
             && let Some(counts) = counts_of_groups(&rows, edge, meter)?
         {
-            for [size, present] in counts.iter().map(|counts| counts.map(|count| count as usize)) {
+            for [size, present] in counts.iter().map(|count| counted(*count)) {
                 add(Present { values: &T::alike(present).unwrap_or_default(), places: None, size })?;
             }
             return meter.poll();

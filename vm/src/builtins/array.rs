@@ -218,13 +218,9 @@ fn unique(family: &Family, args: &[QType]) -> Option<Overload> {
     Some(filling(family, args, args[0].clone(), |call, out| {
         let rows = call.array(0);
         let mut seen = Distinct::new(rows, false, call.meter())?;
-        for stride in call.meter().strides(rows.len()) {
-            for row in stride?.filter(|row| rows.is_present(*row)) {
-                let known = seen.len();
-                if seen.number(row)? == known {
-                    out.push_row_of(rows, row)?;
-                }
-            }
+        seen.each(|_, _| Ok(()))?;
+        for stride in call.meter().strides(seen.len()) {
+            seen.firsts()[stride?].iter().try_for_each(|row| out.push_row_of(rows, *row as usize))?;
         }
         Ok(())
     }))

@@ -8,9 +8,13 @@
 //! A table that grows moves a small part of the rows, so that a run can be stopped in between.
 
 use crate::operator::meter::{Meter, Scratch};
+use crate::operator::read_rows::ReadRows;
+use crate::operator::row_moves::each_chosen;
 use crate::value::array::cell_size;
 use crate::value::budget::Account;
 use crate::value::{ArrayRows, Exhausted, Fault, ScalarType};
+use crate::vector::extremes::Best;
+use crate::vector::fold::{Number, fold};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
@@ -73,22 +77,50 @@ impl<'r> Direct<'r> {
         let numbers = meter.zeros(distances as usize + 1).ok();
         Ok(numbers.map(|numbers| Direct { integers, least, numbers }))
     }
+}
 
-    /// Where the number of a row's integer stands.
-    fn number_mut(&mut self, row: usize) -> &mut u32 {
-        let value = match self.integers {
-            Integers::Int32(cells) => cells[row].into(),
-            Integers::Int64(cells) => cells[row],
-        };
-        &mut self.numbers[value.abs_diff(self.least) as usize]
+/// What is known of integers that lie close together.
+struct Met<'d, 'r> {
+    least: i64,
+    numbers: &'d mut [u32],
+    firsts: &'d mut Scratch<'r, u32>,
+    meter: &'r Meter<'r>,
+}
+
+impl Met<'_, '_> {
+    /// [`Distinct::each`] of these cells.
+    fn each<T: Copy + Into<i64>>(
+        self,
+        rows: &ReadRows<'_>,
+        cells: &[T],
+        mut f: impl FnMut(usize, usize) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let Met { least, numbers, firsts, meter } = self;
+        // One loop, also where rows are missing: what two loops call is not inlined.
+        let are_all_present = rows.are_all_present();
+        for stride in meter.strides(cells.len()) {
+            for row in stride? {
+                if !are_all_present && !rows.is_present(row) {
+                    continue;
+                }
+                let number = &mut numbers[cells[row].into().abs_diff(least) as usize];
+                if *number == 0 {
+                    firsts.append(row as u32)?;
+                    *number = firsts.len() as u32;
+                }
+                f(row, *number as usize - 1)?;
+            }
+        }
+        Ok(())
     }
 }
 
 /// The least and the greatest cell, of missing rows too; `None` without rows.
-fn ends<T: Copy + Ord + Into<i64>>(cells: &[T], meter: &Meter<'_>) -> Result<Option<(i64, i64)>, Fault> {
+fn ends<T: Number + Ord + Into<i64>>(cells: &[T], meter: &Meter<'_>) -> Result<Option<(i64, i64)>, Fault> {
     let Some(mut ends) = cells.first().map(|first| (*first, *first)) else { return Ok(None) };
     for stride in meter.strides(cells.len()) {
-        ends = cells[stride?].iter().fold(ends, |(least, greatest), x| (least.min(*x), greatest.max(*x)));
+        let cells = &cells[stride?];
+        ends = (ends.0.min(fold::<Best<T, false>>(cells)), ends.1.max(fold::<Best<T, true>>(cells)));
     }
     Ok(Some((ends.0.into(), ends.1.into())))
 }
@@ -137,18 +169,28 @@ impl<'r> Distinct<'r> {
         self.firsts.len()
     }
 
-    /// The number of the value in a row that is present; values are numbered from 0 as they come.
-    #[inline]
-    pub(super) fn number(&mut self, row: usize) -> Result<usize, Fault> {
-        if let Some(direct) = &mut self.direct {
-            let number = direct.number_mut(row);
-            if *number == 0 {
-                self.firsts.append(row as u32)?;
-                *number = self.firsts.len() as u32;
-            }
-            return Ok(*number as usize - 1);
+    /// The first row with each value that was met.
+    pub(super) fn firsts(&self) -> &[u32] {
+        &self.firsts
+    }
+
+    /// Calls with each row that is present, and with the number of its value; values are numbered from 0 as they come.
+    ///
+    /// # Errors
+    /// Those of the call; no memory, or the run has to stop.
+    pub(super) fn each(&mut self, mut f: impl FnMut(usize, usize) -> Result<(), Fault>) -> Result<(), Fault> {
+        let (rows, meter) = (ReadRows::kept(self.rows), self.meter);
+        let Some(Direct { integers, least, numbers }) = &mut self.direct else {
+            return each_chosen(&rows, meter, |row| {
+                let number = self.number_by_hash(row)?;
+                f(row, number)
+            });
+        };
+        let met = Met { least: *least, numbers, firsts: &mut self.firsts, meter };
+        match integers {
+            Integers::Int32(cells) => met.each(&rows, cells, f),
+            Integers::Int64(cells) => met.each(&rows, cells, f),
         }
-        self.number_by_hash(row)
     }
 
     fn number_by_hash(&mut self, row: usize) -> Result<usize, Fault> {
@@ -222,6 +264,18 @@ mod tests {
     use crate::value::ScalarValue;
     use hashbrown::HashMap;
 
+    /// The number of each row; all are present.
+    fn numbers(distinct: &mut Distinct<'_>) -> Vec<usize> {
+        let mut numbers = Vec::new();
+        let taken = distinct.each(|row, number| {
+            assert_eq!(row, numbers.len());
+            numbers.push(number);
+            Ok(())
+        });
+        taken.expect("memory");
+        numbers
+    }
+
     #[test]
     fn values_are_numbered_as_they_come() {
         for (factor, is_close) in [(1, true), (i64::MAX / 1201, false)] {
@@ -230,9 +284,7 @@ mod tests {
             let meter = Meter::of_default();
             let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
             assert_eq!(distinct.direct.is_some(), is_close);
-            for row in 0..5000 {
-                assert_eq!(distinct.number(row), Ok(row % 1201));
-            }
+            assert_eq!(numbers(&mut distinct), (0..5000).map(|row| row % 1201).collect::<Vec<_>>());
             assert_eq!(distinct.len(), 1201);
             assert!(meter.alive() >= 1201 * 8);
             drop(distinct);
@@ -248,7 +300,7 @@ mod tests {
         let meter = Meter::new(&limits, 0);
         let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
         assert!(distinct.direct.is_none());
-        assert_eq!([4, 7, 2].map(|row| distinct.number(row)), [Ok(0), Ok(1), Ok(0)]);
+        assert_eq!(numbers(&mut distinct), (0..5000).map(|row| row % 2).collect::<Vec<_>>());
     }
 
     /// Rows for several tables, as numbers and as texts.
@@ -273,8 +325,7 @@ mod tests {
             let meter = Meter::of_default();
             let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
             assert!(distinct.tables.len() > 1);
-            let found = (0..ROWS as usize).map(|row| distinct.number(row).expect("memory"));
-            assert!(found.eq(expected.iter().copied()));
+            assert_eq!(numbers(&mut distinct), expected);
             assert_eq!(distinct.len(), of_values.len());
         }
     }
@@ -286,11 +337,11 @@ mod tests {
         let rows = ArrayRows::from_values(ScalarType::Float64, &zeros);
         for (joins, expected) in [(false, [0, 1, 2]), (true, [0, 0, 1])] {
             let mut distinct = Distinct::new(&rows, joins, &meter).expect("memory");
-            assert_eq!([0, 1, 2].map(|row| distinct.number(row).expect("memory")), expected);
+            assert_eq!(numbers(&mut distinct), expected);
         }
         let texts = ["a", "", "a"].map(|text| Some(ScalarValue::Text(text.into())));
         let rows = ArrayRows::from_values(ScalarType::Text, &texts);
         let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
-        assert_eq!([0, 1, 2].map(|row| distinct.number(row).expect("memory")), [0, 1, 0]);
+        assert_eq!(numbers(&mut distinct), [0, 1, 0]);
     }
 }

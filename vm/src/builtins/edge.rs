@@ -5,7 +5,6 @@ use crate::builtins::present::{Cell, Gathered, GroupsOf, Members, check_children
 use crate::builtins::strings::units::check_length;
 use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::read_rows::ReadRows;
-use crate::operator::row_moves::each_chosen;
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::broadcast::check_count;
@@ -238,12 +237,12 @@ fn group_by(family: &Family, args: &[QType]) -> Option<Overload> {
             let mut out = RowsOut::new(mapping, meter);
             out.resize(ScalarType::Int64, rows.len())?;
             let numbers: &mut [i64] = bytemuck::cast_slice_mut(out.bytes_mut());
-            each_chosen(&ReadRows::kept(rows), meter, |row| {
+            groups.each(|row, number| {
                 let is_nan = || rows.get(row).and_then(|value| value.as_f64()).is_some_and(f64::is_nan);
                 if is_float && is_nan() {
                     return Err(refuse("unable to group by NaN".to_owned()));
                 }
-                numbers[row] = groups.number(row)? as i64;
+                numbers[row] = number as i64;
                 Ok(())
             })?;
             if let Some(presence) = rows.presence() {

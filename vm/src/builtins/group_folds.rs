@@ -1,14 +1,13 @@
-//! Folds of the groups of an edge, all at once: rows are taken as they come, each into what is known of its group.
+//! Folds of the groups of an edge, all at once: rows are taken as they come.
 //!
 //! ```text
-//! row   parent          group 0   8 lanes of the leaf that its rows stand in, parts of the leaves before it
-//! 3.5 ─── 1 ──────────▶ group 1   8 lanes, …
-//!                       group 2   …
+//! row   parent        extremes, sums of integers     sums of floats
+//! 3.5 ─── 1 ────▶     what is known of group 1       eight lanes of its leaf, parts of the leaves before it
 //! ```
 //!
-//! The bits are those of the rows of a group gathered and folded by themselves: leaves depend on how many rows a group has,
-//! which is counted first, and a missing row counts as it does there. A fold whose parts may be any has no leaves, so
-//! that nothing is counted first.
+//! A fold whose parts may be any knows one part of each group. Leaves of any other one depend on how many rows a group has,
+//! which is counted first; a missing row counts as it does alone. The bits are those of the rows of a group gathered and
+//! folded by themselves. Rows that are moved group by group instead leave the caches, and take longer.
 
 use crate::builtins::present::Cell;
 use crate::operator::meter::{Meter, Scratch};
@@ -33,11 +32,12 @@ pub(super) fn fold_groups<R: RowFold<Row: Cell>>(
     meter: &Meter<'_>,
 ) -> Result<bool, Fault> {
     let (Some(cells), Some(parents)) = (R::Row::all(rows), edge.stored_mapping()) else { return Ok(false) };
-    let has_few_lanes = || edge.parent_size().saturating_mul(SUMS) <= cells.len() + FEW_LANES;
-    let children = Children { cells, rows, parents };
+    let (children, groups) = (Children { cells, rows, parents }, edge.parent_size());
     match R::Fold::HAS_ANY_PARTS {
-        true => fold_into_parts::<R>(&children, edge.parent_size(), out, meter)?,
-        false if has_few_lanes() => fold_into_lanes::<R>(&children, edge, out, meter)?,
+        true => fold_into_parts::<R>(&children, groups, out, meter)?,
+        false if groups.saturating_mul(SUMS) <= cells.len() + FEW_LANES => {
+            fold_into_lanes::<R>(&children, groups, out, meter)?;
+        }
         false => return Ok(false),
     }
     Ok(true)
@@ -45,6 +45,36 @@ pub(super) fn fold_groups<R: RowFold<Row: Cell>>(
 
 /// Lanes that are few beside any number of rows that takes time.
 const FEW_LANES: usize = 1 << 14;
+
+/// How many rows each group of an edge has, and how many of them are present, for [`counted`]; `None` if the edge does not hold
+/// parents.
+pub(super) fn counts_of_groups<'m>(
+    rows: &ReadRows<'_>,
+    edge: &Edge,
+    meter: &'m Meter<'m>,
+) -> Result<Option<Scratch<'m, u64>>, Fault> {
+    let Some(parents) = edge.stored_mapping() else { return Ok(None) };
+    let mut counts = meter.zeros::<u64>(edge.parent_size())?;
+    // Without a size, they take no memory.
+    let children = Children { cells: &vec![(); rows.len()], rows, parents };
+    children.each(meter, &mut Counts(&mut counts))?;
+    Ok(Some(counts))
+}
+
+/// The rows of a group, and those that are present.
+pub(super) fn counted(count: u64) -> [usize; 2] {
+    [count as u32 as usize, (count >> 32) as usize]
+}
+
+/// Rows of each group, and in the upper half those that are present: one addition counts both.
+struct Counts<'c>(&'c mut [u64]);
+
+impl<T> TakeRow<T> for Counts<'_> {
+    #[inline(always)]
+    fn take(&mut self, parent: usize, _: T, is_present: bool) {
+        self.0[parent] += 1 | u64::from(is_present) << 32;
+    }
+}
 
 /// Rows and the parent of each.
 struct Children<'c, T> {
@@ -86,23 +116,20 @@ impl<T: Copy> Children<'_, T> {
     }
 }
 
-/// Rows of groups that are known by one part each.
-struct Parts<'p, R: RowFold> {
-    known: &'p mut [Part<R>],
-    /// How many rows of each group are present, if the result depends on it.
-    counts: &'p mut [u32],
+/// What is known of one row. Which rows are missing cannot be foreseen.
+#[inline(always)]
+fn part_of<R: RowFold>(cell: R::Row, is_present: bool) -> Part<R> {
+    R::Fold::of_one(std::hint::select_unpredictable(is_present, R::element(cell), R::MISSING))
 }
+
+/// Groups that are known by one part each.
+struct Parts<'p, R: RowFold>(&'p mut [Part<R>]);
 
 impl<R: RowFold> TakeRow<R::Row> for Parts<'_, R> {
     #[inline(always)]
     fn take(&mut self, parent: usize, cell: R::Row, is_present: bool) {
-        if is_present {
-            let known = &mut self.known[parent];
-            *known = R::Fold::join(*known, R::Fold::of_one(R::element(cell)));
-            if R::COUNTS {
-                self.counts[parent] += 1;
-            }
-        }
+        let known = &mut self.0[parent];
+        *known = R::Fold::join(*known, part_of::<R>(cell, is_present));
     }
 }
 
@@ -112,121 +139,115 @@ fn fold_into_parts<R: RowFold<Row: Cell>>(
     out: &mut RowsOut<'_>,
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let (mut parts, mut counts) = (meter.zeros::<Part<R>>(groups)?, counts_for::<R>(groups, meter)?);
+    let (none, mut parts) = (R::Fold::of_one(R::MISSING), meter.zeros::<Part<R>>(groups)?);
     for stride in meter.strides(groups) {
-        parts[stride?].fill(R::Fold::of_one(R::MISSING));
+        parts[stride?].fill(none);
     }
-    children.each(meter, &mut Parts::<R> { known: &mut parts, counts: &mut counts })?;
+    children.each(meter, &mut Parts::<R>(&mut parts))?;
+    // Rows are counted only where that may tell something: a group of which nothing is known may have some all the same.
+    let is_open = |part: &Part<R>| bytemuck::bytes_of(part) == bytemuck::bytes_of(&none);
+    let mut counts = meter.zeros::<u64>(0)?;
+    if R::COUNTS && parts.iter().any(is_open) {
+        counts = meter.zeros(groups)?;
+        children.each(meter, &mut Counts(&mut counts))?;
+    }
     for stride in meter.strides(groups) {
         for group in stride? {
-            let present = counts.get(group).map_or(0, |count| *count);
-            out.push_plain(R::result(R::Fold::finish(parts[group], present as usize), present.into()))?;
+            let present = counts.get(group).map_or(1, |count| counted(*count)[1]);
+            out.push_plain(R::result(R::Fold::finish(parts[group], present), present as u64))?;
         }
     }
     Ok(())
 }
 
-/// A count for each group, if the result depends on them.
-fn counts_for<'m, R: RowFold>(groups: usize, meter: &'m Meter<'m>) -> Result<Scratch<'m, u32>, Fault> {
-    meter.zeros(if R::COUNTS { groups } else { 0 })
+/// Groups that are known by the lanes of the leaf that their rows go to, and the parts of the leaves before it.
+struct Lanes<'p, R: RowFold> {
+    /// [`SUMS`] of each group.
+    lanes: &'p mut [Part<R>],
+    /// Rows of each group that still go to lanes. Lanes take a multiple of their number, so that this tells the next one.
+    left: &'p mut [u32],
+    groups: &'p mut [Group<Part<R>>],
+    parts: &'p mut [Part<R>],
+}
+
+impl<R: RowFold> TakeRow<R::Row> for Lanes<'_, R> {
+    #[inline(always)]
+    fn take(&mut self, parent: usize, cell: R::Row, is_present: bool) {
+        let value = part_of::<R>(cell, is_present);
+        let left = &mut self.left[parent];
+        if *left == 0 {
+            return self.take_behind_lanes(parent, value);
+        }
+        let lane = &mut self.lanes[parent * SUMS + left.wrapping_neg() as usize % SUMS];
+        *lane = R::Fold::join(*lane, value);
+        *left -= 1;
+    }
+}
+
+impl<R: RowFold> Lanes<'_, R> {
+    /// Takes in one of the last rows of a leaf, or the first one of the next.
+    #[inline(never)]
+    fn take_behind_lanes(&mut self, parent: usize, value: Part<R>) {
+        if self.groups[parent].rest == 0 {
+            self.end_leaf(parent);
+            self.begin_leaf(parent);
+            if self.left[parent] > 0 {
+                self.lanes[parent * SUMS] = R::Fold::join(self.lanes[parent * SUMS], value);
+                self.left[parent] -= 1;
+                return;
+            }
+        }
+        self.end_lanes(parent);
+        let group = &mut self.groups[parent];
+        group.part = R::Fold::join(group.part, value);
+        group.rest -= 1;
+    }
+
+    /// Joins the lanes, if that is not done.
+    fn end_lanes(&mut self, parent: usize) {
+        let group = &mut self.groups[parent];
+        if !std::mem::replace(&mut group.are_lanes_joined, true) {
+            let lanes = &mut self.lanes[parent * SUMS..][..SUMS];
+            let pair = |lane: usize| R::Fold::join(lanes[lane], lanes[lane + 1]);
+            group.part = R::Fold::join(R::Fold::join(pair(0), pair(2)), R::Fold::join(pair(4), pair(6)));
+            lanes.fill(Part::<R>::zeroed());
+        }
+    }
+
+    /// Keeps the part of a leaf whose rows have all come.
+    fn end_leaf(&mut self, parent: usize) {
+        self.end_lanes(parent);
+        let group = &mut self.groups[parent];
+        self.parts[group.place] = group.part;
+        group.place += 1;
+    }
+
+    /// Makes room for the next leaf of a group that has one.
+    fn begin_leaf(&mut self, parent: usize) {
+        let group = &mut self.groups[parent];
+        let size = match group.count {
+            count if count <= LEAF => count,
+            count => Leaves::from(count, group.taken).0.next_size(),
+        };
+        group.taken += size;
+        group.rest = size % SUMS;
+        group.are_lanes_joined = false;
+        self.left[parent] = (size - group.rest) as u32;
+    }
 }
 
 /// Where a group stands in the leaf that its rows go to.
 struct Group<P> {
-    lanes: [P; SUMS],
-    /// Rows that are in the lanes, of those that go there.
-    row: u32,
-    in_lanes: u32,
-    /// What the lanes have become, and the rows after them.
+    /// What the lanes have become when they are joined, and the rows behind them.
     part: P,
-    /// Rows after those of the lanes that are still to come.
+    are_lanes_joined: bool,
+    /// Rows behind the lanes that are still to come.
     rest: usize,
     /// Rows up to the end of this leaf, and of the group.
     taken: usize,
     count: usize,
     /// Place of the part of the leaf.
     place: usize,
-}
-
-impl<P: Zeroable + Copy> Group<P> {
-    /// A group before its first row, whose parts stand from a place on.
-    fn new(count: usize, place: usize) -> Group<P> {
-        let (lanes, part) = ([P::zeroed(); SUMS], P::zeroed());
-        let mut group = Group { lanes, row: 0, in_lanes: 0, part, rest: 0, taken: 0, count, place };
-        group.begin_leaf();
-        group
-    }
-
-    /// Empty lanes for the next leaf; at the end none are left.
-    fn begin_leaf(&mut self) {
-        let size = match self.count {
-            _ if self.taken == self.count => 0,
-            count if count <= LEAF => count,
-            count => Leaves::from(count, self.taken).0.next_size(),
-        };
-        self.taken += size;
-        if self.row > 0 {
-            self.lanes = [P::zeroed(); SUMS];
-        }
-        self.part = P::zeroed();
-        (self.row, self.in_lanes, self.rest) = (0, (size - size % SUMS) as u32, size % SUMS);
-    }
-
-    #[inline(always)]
-    fn take<F: Fold<Part = P>>(&mut self, value: F::Element, parts: &mut [P]) {
-        let value = F::of_one(value);
-        if self.row == self.in_lanes {
-            return self.take_rest::<F>(value, parts);
-        }
-        let lane = &mut self.lanes[self.row as usize % SUMS];
-        *lane = F::join(*lane, value);
-        self.row += 1;
-        if self.row == self.in_lanes {
-            self.end_lanes::<F>(parts);
-        }
-    }
-
-    #[inline(never)]
-    fn take_rest<F: Fold<Part = P>>(&mut self, value: P, parts: &mut [P]) {
-        self.part = F::join(self.part, value);
-        self.rest -= 1;
-        if self.rest == 0 {
-            self.end_leaf(parts);
-        }
-    }
-
-    #[inline(never)]
-    fn end_lanes<F: Fold<Part = P>>(&mut self, parts: &mut [P]) {
-        let [a, b, c, d, e, f, g, h] = self.lanes;
-        self.part = F::join(F::join(F::join(a, b), F::join(c, d)), F::join(F::join(e, f), F::join(g, h)));
-        if self.rest == 0 {
-            self.end_leaf(parts);
-        }
-    }
-
-    fn end_leaf(&mut self, parts: &mut [P]) {
-        parts[self.place] = self.part;
-        self.place += 1;
-        self.begin_leaf();
-    }
-}
-
-/// Rows of groups that are known by the lanes of a leaf and the parts of those before it.
-struct Lanes<'p, R: RowFold> {
-    groups: &'p mut [Group<Part<R>>],
-    parts: &'p mut [Part<R>],
-    counts: &'p mut [u32],
-}
-
-impl<R: RowFold> TakeRow<R::Row> for Lanes<'_, R> {
-    #[inline(always)]
-    fn take(&mut self, parent: usize, cell: R::Row, is_present: bool) {
-        let value = if is_present { R::element(cell) } else { R::MISSING };
-        self.groups[parent].take::<R::Fold>(value, self.parts);
-        if R::COUNTS {
-            self.counts[parent] += u32::from(is_present);
-        }
-    }
 }
 
 /// Places for the parts of a group: several leaves have at least 64 rows each.
@@ -236,46 +257,48 @@ fn places(count: usize) -> usize {
 
 fn fold_into_lanes<R: RowFold<Row: Cell>>(
     children: &Children<'_, R::Row>,
-    edge: &Edge,
+    groups: usize,
     out: &mut RowsOut<'_>,
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let (mut groups, count) = begin::<Part<R>>(edge, meter)?;
-    let (mut parts, mut counts) = (meter.zeros::<Part<R>>(count)?, counts_for::<R>(groups.len(), meter)?);
-    let mut lanes = Lanes::<R> { groups: &mut groups, parts: &mut parts, counts: &mut counts };
+    let mut counts = meter.zeros::<u64>(groups)?;
+    children.each(meter, &mut Counts(&mut counts))?;
+    let (mut known, mut place) = (meter.vec(groups)?, 0);
+    for stride in meter.strides(groups) {
+        for count in counts[stride?].iter().map(|count| counted(*count)[0]) {
+            let part = Part::<R>::zeroed();
+            known.push(Group { part, are_lanes_joined: false, rest: 0, taken: 0, count, place });
+            place += places(count);
+        }
+    }
+    let mut lanes = Lanes::<R> {
+        lanes: &mut meter.zeros(groups * SUMS)?,
+        left: &mut meter.zeros(groups)?,
+        groups: &mut known,
+        parts: &mut meter.zeros(place)?,
+    };
+    let has_rows = |group: usize| counted(counts[group])[0] > 0;
+    for stride in meter.strides(groups) {
+        stride?.filter(|group| has_rows(*group)).for_each(|group| lanes.begin_leaf(group));
+    }
     children.each(meter, &mut lanes)?;
     let mut first = 0;
-    for stride in meter.strides(groups.len()) {
-        for number in stride? {
-            let (count, mut of_group) = (groups[number].count, parts[first..].iter());
+    for stride in meter.strides(groups) {
+        for group in stride? {
+            let [count, present] = counted(counts[group]);
+            if count > 0 {
+                lanes.end_leaf(group);
+            }
+            let mut of_group = lanes.parts[first..].iter();
             let folded = join_leaves::<R::Fold>(count, &mut |size| match size {
                 0 => R::Fold::leaf(&[]),
                 _ => *of_group.next().expect("a part for each leaf"),
             });
             first += places(count);
-            let present = counts.get(number).map_or(0, |count| *count);
-            out.push_plain(R::result(folded, present.into()))?;
+            out.push_plain(R::result(folded, present as u64))?;
         }
     }
     Ok(())
-}
-
-/// The groups before their first rows, and how many parts they have places for.
-fn begin<'m, P: Zeroable + Copy>(
-    edge: &Edge,
-    meter: &'m Meter<'m>,
-) -> Result<(Scratch<'m, Group<P>>, usize), Fault> {
-    let mut counts = meter.zeros::<u32>(edge.parent_size())?;
-    let counted = &mut counts[..];
-    edge.each_child(meter, |_, parent| counted[parent] += 1)?;
-    let (mut groups, mut parts) = (meter.vec(counts.len())?, 0);
-    for stride in meter.strides(counts.len()) {
-        for count in &counts[stride?] {
-            groups.push(Group::new(*count as usize, parts));
-            parts += places(*count as usize);
-        }
-    }
-    Ok((groups, parts))
 }
 
 #[cfg(test)]
@@ -312,6 +335,12 @@ mod tests {
             let folded = fold_present::<R>(present.values, present.places, present.size, &|| false);
             out.push_plain(folded).expect("memory");
         }
+        let counts = counts_of_groups(&read, edge, &meter).expect("memory").expect("the edge holds parents");
+        let groups = edge.groups();
+        let members = groups
+            .iter()
+            .map(|rows_of| [rows_of.len(), rows_of.iter().filter(|row| rows.is_present(**row)).count()]);
+        assert!(counts.iter().map(|count| counted(*count)).eq(members), "{result}");
         found.normalize();
         expected.normalize();
         assert_eq!(found.len(), edge.parent_size());

@@ -3,7 +3,6 @@
 use crate::operator::meter::{Meter, Scratch};
 use crate::operator::read_rows::ReadRows;
 use crate::operator::row_moves::each_chosen;
-use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::budget::Account;
 use crate::value::edge::Groups;
 use crate::value::{Edge, Fault};
@@ -276,30 +275,6 @@ impl<'a, T: Cell> SideBySide<'a, T> {
     }
 }
 
-/// How many rows each group of an edge has, and how many of them are present; `None` if the edge does not hold parents.
-pub(super) fn counts_of_groups<'m>(
-    rows: &ReadRows<'_>,
-    edge: &Edge,
-    meter: &'m Meter<'m>,
-) -> Result<Option<Scratch<'m, [u32; 2]>>, Fault> {
-    if edge.stored_mapping().is_none() {
-        return Ok(None);
-    }
-    let mut counts = meter.zeros::<[u32; 2]>(edge.parent_size())?;
-    // Rows come in their order: a word of presence serves many.
-    let (mut number, mut word, places) = (usize::MAX, 0, &mut counts[..]);
-    edge.each_child(meter, |row, parent| {
-        if row / ROWS_OF_A_WORD != number {
-            number = row / ROWS_OF_A_WORD;
-            word = rows.word(number);
-        }
-        let count = &mut places[parent];
-        count[0] += 1;
-        count[1] += (word >> (row % ROWS_OF_A_WORD) & 1) as u32;
-    })?;
-    Ok(Some(counts))
-}
-
 /// The groups of an edge, whose memory counts until they go.
 pub(super) struct GroupsOf<'m> {
     groups: Groups,
@@ -392,10 +367,6 @@ mod tests {
                 assert!(found.eq(expected.iter().map(|(values, ..)| values.clone())));
             } else {
                 assert!(rows.presence().is_some());
-            }
-            if let Some(counts) = counts_of_groups(&read, &edge, &meter).expect("memory") {
-                let expected = expected.iter().map(|(values, _, size)| [*size as u32, values.len() as u32]);
-                assert!(counts.iter().copied().eq(expected));
             }
         }
     }

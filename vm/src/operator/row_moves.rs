@@ -15,7 +15,7 @@
 use crate::operator::meter::Meter;
 use crate::operator::read_rows::ReadRows;
 use crate::operator::rows_out::RowsOut;
-use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::array::{ROWS_OF_A_WORD, are_rows, cell_size};
 use crate::value::{ArrayRows, Fault, ScalarValue};
 use bytemuck::Pod;
 use std::ops::Range;
@@ -56,6 +56,9 @@ pub(crate) fn row_number(number: i64, rows: usize) -> Result<usize, Fault> {
     row.ok_or_else(|| Fault::Range { message: format!("array index {number} out of range [0, {rows})") })
 }
 
+/// Numbers that are checked before their rows move: they stay in the first cache.
+const CHECKED: usize = 1024;
+
 /// Calls with each place, and the row whose number stands there, if one does.
 #[inline(always)]
 fn each_number(
@@ -74,13 +77,13 @@ fn each_number(
             }
             continue;
         }
-        // A number below 0 is a large one without its sign. Without a way out of the loop, it is one over vectors.
-        let is_wrong = |number: &i64| *number as u64 >= rows as u64;
-        let numbers = &all[stride.clone()];
-        if numbers.iter().fold(false, |one_is, number| one_is | is_wrong(number)) {
-            numbers.iter().try_for_each(|number| row_number(*number, rows).map(drop))?;
+        for first in stride.clone().step_by(CHECKED) {
+            let numbers = &all[first..stride.end.min(first + CHECKED)];
+            if !are_rows(numbers, rows) {
+                numbers.iter().try_for_each(|number| row_number(*number, rows).map(drop))?;
+            }
+            (first..).zip(numbers).for_each(|(place, number)| f(place, Some(*number as usize)));
         }
-        stride.zip(numbers).for_each(|(place, number)| f(place, Some(*number as usize)));
     }
     Ok(())
 }

@@ -34,6 +34,14 @@ pub const ROWS_OF_A_WORD: usize = 64;
 /// expression cannot fill the memory: 134,217,728.
 pub const MAX_ROWS: usize = MOST_ARRAY_ROWS as usize;
 
+/// True if each number is that of one of so many rows.
+pub(crate) fn are_rows(numbers: &[i64], rows: usize) -> bool {
+    // The sign of one of the two tells, also where the difference wraps: then the number is below 0. Without a way out
+    // and without a comparison, this is a loop over vectors on every machine.
+    let last = rows as i64 - 1;
+    numbers.iter().fold(0, |signs, number| signs | number | last.wrapping_sub(*number)) >= 0
+}
+
 /// The two families of arrays; they do not mix. Their values are stored alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ArrayClass {

@@ -5,7 +5,7 @@
 //! parent    0  0  -  2            split points 0, 2, 2, 4 of 3 parents: a, b | | c, d
 //! ```
 
-use crate::value::array::{ArrayRows, MAX_ROWS};
+use crate::value::array::{ArrayRows, MAX_ROWS, are_rows};
 use crate::value::budget::{Account, Exhausted, Unlimited, fill_up_to, reserve_exact};
 use crate::value::scalar::ScalarType;
 use std::ops::Range;
@@ -99,13 +99,9 @@ impl Edge {
         let is_wrong = |id: i64| !(0..parents as i64).contains(&id);
         let mut wrong = None;
         each_stretch(ids.len(), account, |mut rows| {
-            let found = match mapping.presence() {
-                // Without a way out of the loop, it is one over vectors.
-                None if !ids[rows.clone()].iter().fold(false, |one_is, id| one_is | is_wrong(*id)) => None,
-                None => rows.find(|row| is_wrong(ids[*row])),
-                Some(_) => rows.find(|row| mapping.is_present(*row) && is_wrong(ids[*row])),
-            };
-            wrong = wrong.or(found);
+            if wrong.is_none() && !are_rows(&ids[rows.clone()], parents) {
+                wrong = rows.find(|row| mapping.is_present(*row) && is_wrong(ids[*row]));
+            }
         })?;
         Ok(match wrong.map(|row| ids[row]) {
             None => Ok(Edge { form: Form::Mapping(mapping, parents) }),
@@ -271,19 +267,6 @@ impl Edge {
             account.give_back(groups.heap_bytes());
         }
         filled.map(|()| groups)
-    }
-
-    /// Calls with each child row that has a parent, and with the parent: none for an edge that does not hold parents.
-    ///
-    /// # Errors
-    /// The run has to stop.
-    #[inline(always)]
-    pub(crate) fn each_child(
-        &self,
-        account: &dyn Account,
-        f: impl FnMut(usize, usize),
-    ) -> Result<(), Exhausted> {
-        self.stored_mapping().map_or(Ok(()), |mapping| each_child(mapping, account, f))
     }
 
     /// Calls with each child row that has a parent, and its place if the rows of all groups stood one group behind the other;
