@@ -267,11 +267,16 @@ fn cache_text(command: &CacheCommand) -> Result<(String, bool), NativeError> {
         }
         CacheCommand::Verify => {
             let entries = cache::entries(&root);
-            let broken: Vec<&cache::Entry> = entries.iter().filter(|entry| !entry.is_sound).collect();
-            let mut text: String =
-                broken.iter().map(|entry| format!("damaged: {}\n", entry.folder.display())).collect();
-            text += &format!("{} of {} builds are sound\n", entries.len() - broken.len(), entries.len());
-            Ok((text, broken.is_empty()))
+            let line = |entry: &cache::Entry| {
+                let damage = entry.damage.as_ref()?;
+                Some(format!("damaged: {}: {damage}\n", entry.folder.display()))
+            };
+            let lines: Vec<String> = entries.iter().filter_map(line).collect();
+            let sound = entries.len() - lines.len();
+            Ok((
+                format!("{}{sound} of {} builds are sound\n", lines.concat(), entries.len()),
+                lines.is_empty(),
+            ))
         }
     }
 }

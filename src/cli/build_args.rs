@@ -73,7 +73,7 @@ pub enum SourceArg {
 pub enum CacheCommand {
     /// List the builds, those used last at the end.
     List,
-    /// Compare every library with what its build has noted.
+    /// Compare all files with what their builds have noted.
     Verify,
     /// Remove all builds.
     Clear,

@@ -35,6 +35,11 @@ pub trait BuildSystem: Fingerprint + Debug {
     /// # Errors
     /// A file cannot be written.
     fn command(&self, job: &BuildJob<'_>) -> Result<Command, NativeError>;
+
+    /// The files that it writes to the folder.
+    fn files(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// The compiler is called.
@@ -81,6 +86,10 @@ impl BuildSystem for Scripted {
         // The compiler is the one of the job, whatever the environment says.
         command.arg("build.sh").env_remove("CC");
         Ok(command)
+    }
+
+    fn files(&self) -> &'static [&'static str] {
+        &["build.sh", "Makefile"]
     }
 }
 

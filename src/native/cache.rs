@@ -18,10 +18,10 @@ use crate::native::backend::Backend;
 use crate::native::build::{NativeBuild, load};
 use crate::native::compiler::{self, CompileC, CompileRust, CompiledLanguage, Compiler};
 use crate::native::error::NativeError;
-use crate::native::folder::{Artifact, BUILD_JSON, hex};
+use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
 use crate::native::stage::{C, ProgramCall, Rust};
 use crate::workflow::StepKey;
-use cembra_vm::library::{ABI_VERSION, Digest, Library};
+use cembra_vm::library::{ABI_VERSION, Library};
 use serde_json::{Map, Value as Json, json};
 use std::fs::{self, File};
 use std::panic::resume_unwind;
@@ -58,8 +58,8 @@ pub struct Entry {
     pub size: u64,
     /// When it was used last.
     pub used: SystemTime,
-    /// True if the library is the one that was built.
-    pub is_sound: bool,
+    /// What is wrong with it: with its state, the version of the boundary, or a file that is not the one that was built.
+    pub damage: Option<String>,
 }
 
 /// Where builds are kept by default: `CEMBRA_CACHE_DIR`, else `cembra` in the cache folder of the user (`XDG_CACHE_HOME`,
@@ -181,6 +181,7 @@ impl NativeCache {
             "cembra": env!("CARGO_PKG_VERSION"),
             "program": StepKey::of(call).to_string(),
             "layout": format!("{:?}", call.layout()),
+            "fixed inputs": call.fixed_inputs(),
             "steps": steps,
             "language": self.backend.language(),
             "compiler": compiler.path,
@@ -217,7 +218,7 @@ impl NativeCache {
         };
         let private = private().map_err(|error| NativeError::file(&under_way, error))?;
         let artifact = self.backend.build(call, private.path())?;
-        artifact.write(key)?;
+        artifact.write_key(key)?;
         // Loads, or is not published.
         load(&artifact)?;
         remove(folder);
@@ -264,21 +265,12 @@ fn folders(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     groups.flat_map(|group| children(&group)).filter(move |path| path.is_dir() && is_digits(path, 32))
 }
 
-/// All builds of the cache in a folder, those used last at the end. Libraries are read and compared with their digests.
+/// All builds of the cache in a folder, those used last at the end. All files that a build has noted are read and compared.
 pub fn entries(root: &Path) -> Vec<Entry> {
     let entry = |folder: PathBuf| {
-        let text = fs::read_to_string(folder.join(BUILD_JSON)).unwrap_or_default();
-        let json: Json = serde_json::from_str(&text).unwrap_or_default();
-        let text = |name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
-        let library = fs::read(folder.join(text("library"))).ok();
-        Entry {
-            name: text("entry"),
-            types: text("types"),
-            size: size(&folder),
-            used: used(&folder),
-            is_sound: library.is_some_and(|bytes| hex(&Digest::of(&bytes).sha256) == text("sha256")),
-            folder,
-        }
+        let (name, types) = names(&folder);
+        let (size, used, damage) = (size(&folder), used(&folder), damage(&folder));
+        Entry { folder, name, types, size, used, damage }
     };
     let mut all: Vec<Entry> = folders(root).map(entry).collect();
     all.sort_by_key(|entry| entry.used);

@@ -10,7 +10,7 @@
 
 use crate::native::build_system::{BuildJob, BuildSystem, Direct};
 use crate::native::error::NativeError;
-use crate::native::folder::{Artifact, BUILD_LOG};
+use crate::native::folder::{Artifact, BUILD_LOG, BuildFolder, BuildState, PROGRAM_TXT};
 use crate::native::stage::{C, CompilableSource, Language, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step, StepKey};
 use std::fs::File;
@@ -327,13 +327,26 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
         library: &Path,
         dependencies: &[String],
     ) -> Result<(), NativeError> {
-        let (log_path, made) = (self.folder.join(BUILD_LOG), self.folder.join(library));
-        remove(&made)?;
+        self.make(self.configure(sources, library, dependencies)?, library)
+    }
+
+    /// The command that makes the library.
+    fn configure(
+        &self,
+        sources: &[PathBuf],
+        library: &Path,
+        dependencies: &[String],
+    ) -> Result<Command, NativeError> {
         let mut arguments = self.flags.clone();
         arguments.extend(L::arguments(sources, library, dependencies));
-        let job =
-            BuildJob { folder: &self.folder, compiler: &self.compiler.path, library, sources, arguments };
-        let mut command = self.system.command(&job)?;
+        let (folder, compiler) = (&*self.folder, &*self.compiler.path);
+        self.system.command(&BuildJob { folder, compiler, library, sources, arguments })
+    }
+
+    /// Runs the command.
+    fn make(&self, mut command: Command, library: &Path) -> Result<(), NativeError> {
+        let (log_path, made) = (self.folder.join(BUILD_LOG), self.folder.join(library));
+        remove(&made)?;
         let log = File::create(&log_path).map_err(|error| NativeError::file(&log_path, error))?;
         let copy = log.try_clone().map_err(|error| NativeError::file(&log_path, error))?;
         command.current_dir(&self.folder).stdin(Stdio::null()).stdout(copy).stderr(log);
@@ -352,13 +365,13 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
     }
 }
 
-/// Removes a library of another build, if there is one: who has it open keeps it, and nobody takes it for the new one.
+/// Removes a file of another build, if there is one: who has it open keeps it, and nobody takes it for the new one.
 ///
 /// # Errors
 /// It stays.
-pub fn remove(library: &Path) -> Result<(), NativeError> {
-    match std::fs::remove_file(library) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(NativeError::file(library, error)),
+pub fn remove(file: &Path) -> Result<(), NativeError> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(NativeError::file(file, error)),
         _ => Ok(()),
     }
 }
@@ -393,14 +406,21 @@ impl<L: CompiledLanguage, S: BuildSystem> Step<CompilableSource<L>> for CompileS
 
     fn run(&self, compilable: CompilableSource<L>) -> Result<Artifact, NativeError> {
         let source = &compilable.source;
+        let mut folder = BuildFolder::begin(&self.folder, source)?;
         let file = format!("{}.{}", source.entry, L::EXTENSION);
-        let bindings = compilable.bindings.iter().map(|(name, text)| (name.clone(), text));
-        for (name, text) in std::iter::once((file.clone(), &source.text)).chain(bindings) {
-            let path = self.folder.join(name);
-            std::fs::write(&path, text).map_err(|error| NativeError::file(&path, error))?;
+        folder.write(PROGRAM_TXT, &source.program)?;
+        folder.write(&file, &source.text)?;
+        for (name, text) in &compilable.bindings {
+            folder.write(name, text)?;
         }
+        folder.reach(BuildState::Initialized)?;
         let library = format!("lib{}.so", source.entry);
-        self.link(&[file.into()], Path::new(&library), &source.dependencies)?;
-        Artifact::note(&self.folder, &library, source)
+        let command = self.configure(&[file.into()], Path::new(&library), &source.dependencies)?;
+        for name in self.system.files() {
+            folder.note(name)?;
+        }
+        folder.reach(BuildState::Configured)?;
+        self.make(command, Path::new(&library))?;
+        folder.compiled(&library)
     }
 }

@@ -1,25 +1,186 @@
 //! Build folders: what stands in one, and what says that it is complete.
 //!
 //! ```text
-//! NAME.c  NAME.h  NAME.py     source and bindings
+//! program.txt                 the program, in its stored form
+//! NAME.c  NAME.h  NAME.py     source and bindings                              ─> initialized
+//! build.sh  Makefile          what the build system needs, if that is anything ─> configured
 //! build.log                   what the compiler printed
-//! libNAME.so                  the library
-//! build.json                  state, entry, types, size and digest of the library, parts of the key; written last
+//! libNAME.so                  the library                                      ─> compiled
+//! build.json                  state, entry, types, sizes and digests of all other files, parts of the key
 //! ```
 //!
-//! All paths in `build.json` are relative, so that a folder may be moved.
+//! 1. `build.json` goes before the first file is written, and is replaced as a whole when a state is reached: all that it
+//!    names is there.
+//! 2. Only the state `compiled` is a build. What a build that was killed has left is overwritten by the next one.
+//! 3. All paths in `build.json` are relative, so that a folder may be moved.
 
+use crate::native::compiler::remove;
 use crate::native::error::NativeError;
 use crate::native::stage::ProgramSource;
 use cembra_vm::library::{ABI_VERSION, Digest, Signature};
 use serde_json::{Map, Value as Json, json};
+use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// The program that is built, in its stored form.
+pub(super) const PROGRAM_TXT: &str = "program.txt";
 /// What the compiler printed.
 pub(super) const BUILD_LOG: &str = "build.log";
-/// What says that a folder is complete.
+/// What says how far a build has come.
 pub(super) const BUILD_JSON: &str = "build.json";
+
+/// How far a build has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BuildState {
+    /// The sources are there.
+    Initialized,
+    /// The compiler can be called.
+    Configured,
+    /// The library is there.
+    Compiled,
+}
+
+impl fmt::Display for BuildState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BuildState::Initialized => "initialized",
+            BuildState::Configured => "configured",
+            BuildState::Compiled => "compiled",
+        })
+    }
+}
+
+/// A folder in which something is being built.
+#[derive(Debug)]
+pub(super) struct BuildFolder<'f> {
+    folder: &'f Path,
+    entry: &'f str,
+    signature: &'f Signature,
+    files: Vec<(String, Digest)>,
+}
+
+impl<'f> BuildFolder<'f> {
+    /// Begins a build. If there was one in the folder, it is complete no longer.
+    pub(super) fn begin<L>(
+        folder: &'f Path,
+        source: &'f ProgramSource<L>,
+    ) -> Result<BuildFolder<'f>, NativeError> {
+        remove(&folder.join(BUILD_JSON))?;
+        Ok(BuildFolder { folder, entry: &source.entry, signature: &source.signature, files: Vec::new() })
+    }
+
+    /// Writes a file.
+    pub(super) fn write(&mut self, name: &str, text: &str) -> Result<(), NativeError> {
+        let path = self.folder.join(name);
+        std::fs::write(&path, text).map_err(|error| NativeError::file(&path, error))?;
+        self.files.push((name.to_owned(), Digest::of(text.as_bytes())));
+        Ok(())
+    }
+
+    /// Notes a file that somebody else has written.
+    pub(super) fn note(&mut self, name: &str) -> Result<Digest, NativeError> {
+        let path = self.folder.join(name);
+        let bytes = std::fs::read(&path).map_err(|error| NativeError::file(&path, error))?;
+        let digest = Digest::of(&bytes);
+        self.files.push((name.to_owned(), digest));
+        Ok(digest)
+    }
+
+    /// Says in `build.json` how far the build has come.
+    pub(super) fn reach(&self, state: BuildState) -> Result<(), NativeError> {
+        let text = self.json(state);
+        write_json(self.folder, &text)
+    }
+
+    fn json(&self, state: BuildState) -> Json {
+        let files: Map<String, Json> =
+            self.files.iter().map(|(name, digest)| (name.clone(), digest_json(*digest))).collect();
+        json!({
+            "state": state.to_string(),
+            "entry": self.entry,
+            "abi": ABI_VERSION,
+            "types": self.signature.types(),
+            "files": files,
+        })
+    }
+
+    /// The library is there: from here on the folder is complete.
+    pub(super) fn compiled(mut self, library: &str) -> Result<Artifact, NativeError> {
+        self.note(BUILD_LOG)?;
+        let digest = self.note(library)?;
+        let mut json = self.json(BuildState::Compiled);
+        json["library"] = library.into();
+        write_json(self.folder, &json)?;
+        Ok(Artifact {
+            folder: self.folder.to_owned(),
+            library: library.to_owned(),
+            entry: self.entry.to_owned(),
+            signature: self.signature.clone(),
+            digest,
+        })
+    }
+}
+
+/// Replaces `build.json` at once.
+fn write_json(folder: &Path, json: &Json) -> Result<(), NativeError> {
+    let path = folder.join(BUILD_JSON);
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        writeln!(file, "{json:#}")?;
+        file.persist(&path).map(drop).map_err(|error| error.error)
+    };
+    write().map_err(|error| NativeError::file(&path, error))
+}
+
+fn read_json(folder: &Path) -> Option<Json> {
+    let text = std::fs::read_to_string(folder.join(BUILD_JSON)).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn digest_json(digest: Digest) -> Json {
+    json!({ "size": digest.size, "sha256": hex(&digest.sha256) })
+}
+
+fn digest_of(json: &Json) -> Option<Digest> {
+    Some(Digest { size: json.get("size")?.as_u64()?, sha256: unhex(json.get("sha256")?.as_str()?)? })
+}
+
+/// What is wrong with a folder, if anything is: with the state of its build, the version of the boundary, or the first file
+/// that is not the one that was built.
+pub(super) fn damage(folder: &Path) -> Option<String> {
+    let Some(json) = read_json(folder) else { return Some(format!("{BUILD_JSON} cannot be read")) };
+    let state = json.get("state").and_then(Json::as_str).unwrap_or("none");
+    if state != BuildState::Compiled.to_string() {
+        return Some(format!("its build has not ended, its state is {state}"));
+    }
+    let abi = json.get("abi").and_then(Json::as_u64).unwrap_or_default();
+    if abi != u64::from(ABI_VERSION) {
+        return Some(format!("made for version {abi} of the boundary, this is version {ABI_VERSION}"));
+    }
+    let files = json.get("files").and_then(Json::as_object);
+    let library = json.get("library").and_then(Json::as_str).unwrap_or_default();
+    let Some(files) = files.filter(|files| files.contains_key(library)) else {
+        return Some(format!("{BUILD_JSON} names no library"));
+    };
+    files.iter().find_map(|(name, digest)| {
+        let Some(digest) = digest_of(digest).filter(|_| is_plain_name(name)) else {
+            return Some(format!("{BUILD_JSON} has no digest of {name}"));
+        };
+        match std::fs::read(folder.join(name)) {
+            Err(error) => Some(format!("{name}: {error}")),
+            Ok(bytes) if bytes.len() as u64 != digest.size => Some(format!("{name}: its size differs")),
+            Ok(bytes) => (Digest::of(&bytes) != digest).then(|| format!("{name}: its digest differs")),
+        }
+    })
+}
+
+/// The function of a build and its types, as far as its folder says so.
+pub(super) fn names(folder: &Path) -> (String, String) {
+    let json = read_json(folder).unwrap_or_default();
+    let text = |name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    (text("entry"), text("types"))
+}
 
 /// A library that has been built, on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,44 +193,12 @@ pub struct Artifact {
 }
 
 impl Artifact {
-    /// Notes what was just built in a folder: from here on it is complete.
-    pub(super) fn note<L>(
-        folder: &Path,
-        library: &str,
-        source: &ProgramSource<L>,
-    ) -> Result<Artifact, NativeError> {
-        let path = folder.join(library);
-        let bytes = std::fs::read(&path).map_err(|error| NativeError::file(&path, error))?;
-        let artifact = Artifact {
-            folder: folder.to_owned(),
-            library: library.to_owned(),
-            entry: source.entry.clone(),
-            signature: source.signature.clone(),
-            digest: Digest::of(&bytes),
-        };
-        artifact.write(&Map::new())?;
-        Ok(artifact)
-    }
-
-    /// Writes `build.json` with parts of the key.
-    pub(super) fn write(&self, key: &Map<String, Json>) -> Result<(), NativeError> {
-        let text = json!({
-            "state": "compiled",
-            "entry": self.entry,
-            "abi": ABI_VERSION,
-            "types": self.signature.types(),
-            "library": self.library,
-            "size": self.digest.size,
-            "sha256": hex(&self.digest.sha256),
-            "key": key,
-        });
-        let path = self.folder.join(BUILD_JSON);
-        let write = || {
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            writeln!(file, "{text:#}")?;
-            file.persist(&path).map(drop).map_err(|error| error.error)
-        };
-        write().map_err(|error| NativeError::file(&path, error))
+    /// Adds parts of the key to `build.json`.
+    pub(super) fn write_key(&self, key: &Map<String, Json>) -> Result<(), NativeError> {
+        let damaged = || NativeError::file(self.folder.join(BUILD_JSON), "it cannot be read");
+        let mut json = read_json(&self.folder).filter(Json::is_object).ok_or_else(damaged)?;
+        json["key"] = key.clone().into();
+        write_json(&self.folder, &json)
     }
 
     /// The artifact of a complete folder, if it was built for this function, these types and this key.
@@ -79,22 +208,20 @@ impl Artifact {
         signature: &Signature,
         key: &Map<String, Json>,
     ) -> Option<Artifact> {
-        let text = std::fs::read_to_string(folder.join(BUILD_JSON)).ok()?;
-        let json: Json = serde_json::from_str(&text).ok()?;
+        let json = read_json(folder)?;
         let text = |name: &str| json.get(name).and_then(Json::as_str);
-        let is_it = text("state") == Some("compiled")
+        let is_it = text("state") == Some(&BuildState::Compiled.to_string())
             && text("entry") == Some(entry)
             && text("types") == Some(&signature.types())
             && json.get("abi").and_then(Json::as_u64) == Some(ABI_VERSION.into())
             && json.get("key").and_then(Json::as_object) == Some(key);
         let library = text("library").filter(|name| is_it && is_plain_name(name))?;
-        let digest = Digest { size: json.get("size")?.as_u64()?, sha256: unhex(text("sha256")?)? };
         Some(Artifact {
             folder: folder.to_owned(),
             library: library.to_owned(),
             entry: entry.to_owned(),
             signature: signature.clone(),
-            digest,
+            digest: digest_of(json.get("files")?.get(library)?)?,
         })
     }
 
@@ -135,7 +262,7 @@ fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\\']) && name != ".."
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -116,6 +116,20 @@ impl ProgramCall {
         &self.program
     }
 
+    /// The inputs that are part of the program, by number, with their values; the lowest number first.
+    pub(super) fn fixed_inputs(&self) -> Vec<(usize, String)> {
+        let of_input = |(name, value): &(Arc<str>, Value)| (self.number(name), text::print_value(value));
+        let mut fixed: Vec<(usize, String)> = self.fixed.iter().map(of_input).collect();
+        fixed.sort();
+        fixed
+    }
+
+    /// The place of an input among all.
+    fn number(&self, name: &Arc<str>) -> usize {
+        let inputs = &self.program.main().inputs;
+        inputs.iter().position(|(known, _)| known == name).unwrap_or_default()
+    }
+
     /// How all arrays stand in memory.
     pub fn layout(&self) -> ArrayLayout {
         self.layout
@@ -145,12 +159,8 @@ impl ProgramCall {
 /// The program without names and places of its text, the layout, what is fixed or taken, and the name of the function.
 impl Fingerprint for ProgramCall {
     fn feed(&self, to: &mut Fingerprinter) {
-        let (layout, inputs) = (self.layout as u8, &self.program.main().inputs);
-        let number = |name: &Arc<str>| inputs.iter().position(|(known, _)| known == name).unwrap_or_default();
-        let fixed = self.fixed.iter().map(|(name, value)| (number(name), text::print_value(value)));
-        let mut fixed: Vec<(usize, String)> = fixed.collect();
-        fixed.sort();
-        let mut taken: Vec<usize> = self.taken.iter().map(number).collect();
+        let (layout, fixed) = (self.layout as u8, self.fixed_inputs());
+        let mut taken: Vec<usize> = self.taken.iter().map(|name| self.number(name)).collect();
         taken.sort_unstable();
         to.group(
             "ProgramCall",
@@ -221,6 +231,8 @@ pub struct ProgramSource<L> {
     pub entry: String,
     /// What the function takes and gives.
     pub signature: Signature,
+    /// The program in its stored form.
+    pub program: String,
     /// The text.
     pub text: String,
     /// Libraries that it is linked with, such as `m`.
@@ -229,16 +241,25 @@ pub struct ProgramSource<L> {
 }
 
 impl<L> ProgramSource<L> {
-    /// A source in the language.
-    pub fn new(entry: String, signature: Signature, text: String, dependencies: Vec<String>) -> Self {
-        ProgramSource { entry, signature, text, dependencies, language: PhantomData }
+    /// The source of a program, in the language.
+    pub fn new(call: &ProgramCall, text: String, dependencies: Vec<String>) -> Self {
+        let (entry, signature) = (call.name.clone(), call.signature());
+        let program = text::print(&call.program);
+        ProgramSource { entry, signature, program, text, dependencies, language: PhantomData }
     }
 }
 
 impl<L> Clone for ProgramSource<L> {
     fn clone(&self) -> Self {
-        let (entry, signature) = (self.entry.clone(), self.signature.clone());
-        ProgramSource::new(entry, signature, self.text.clone(), self.dependencies.clone())
+        let ProgramSource { entry, signature, program, text, dependencies, language } = self;
+        ProgramSource {
+            entry: entry.clone(),
+            signature: signature.clone(),
+            program: program.clone(),
+            text: text.clone(),
+            dependencies: dependencies.clone(),
+            language: *language,
+        }
     }
 }
 

@@ -249,6 +249,6 @@ impl Step<ProgramCall> for TranslateToC {
         text += &sweeps::sweep(&call, program).unwrap_or_default();
         text.push('\n');
         text += &entry::entry(call.name(), program, &signature)?;
-        Ok(ProgramSource::new(call.name().to_owned(), signature, text, vec!["m".to_owned()]))
+        Ok(ProgramSource::new(&call, text, vec!["m".to_owned()]))
     }
 }

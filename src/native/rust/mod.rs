@@ -104,6 +104,6 @@ impl Step<ProgramCall> for TranslateToRust {
         }
         text.push('\n');
         text += &entry::entry(name, program, &signature)?;
-        Ok(ProgramSource::new(name.to_owned(), signature, text, Vec::new()))
+        Ok(ProgramSource::new(&call, text, Vec::new()))
     }
 }

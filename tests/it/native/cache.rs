@@ -54,7 +54,7 @@ fn what_does_not_matter_is_a_hit() {
     let root = first.ancestors().nth(3).expect("the root");
     assert_ne!(folder(&NativeCache::of(debug, root), SOURCE), first);
     assert_eq!(entries(root).len(), 5);
-    assert!(entries(root).iter().all(|entry| entry.is_sound));
+    assert!(entries(root).iter().all(|entry| entry.damage.is_none()));
     assert_eq!(clear(root).expect("it goes"), 5);
     assert_eq!(entries(root), []);
 }
@@ -83,7 +83,7 @@ fn damaged_builds_are_made_again() {
         damage(&place);
         assert_eq!(gives(&cache, SOURCE), expected, "{what}");
         assert!(
-            entries(place.ancestors().nth(3).expect("the root")).iter().all(|entry| entry.is_sound),
+            entries(place.ancestors().nth(3).expect("the root")).iter().all(|entry| entry.damage.is_none()),
             "{what}"
         );
     }

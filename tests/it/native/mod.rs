@@ -9,6 +9,7 @@ mod commands;
 mod coverage;
 mod decimals;
 mod edges;
+mod folders;
 mod groups;
 mod kept_sweeps;
 mod lists;
