@@ -12,6 +12,8 @@ use crate::function::{FunctionModule, compile_function};
 use crate::native::bindings::module;
 use crate::native::cache::{self, default_root};
 use crate::native::compiler::remove;
+use crate::native::folder::BUILD_LOG;
+use crate::native::made::verify;
 use crate::native::{
     ArrayLayout, C, CompileSource, CompiledLanguage, Compiler, NativeError, NotTranslated, ProgramCall,
     ProgramSource, Rust, Scripted, TranslateToC, TranslateToRust, c::header, rust::root_of,
@@ -83,49 +85,100 @@ fn built<L: CompiledLanguage>(
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(usage(&format!("--name {name:?}: use letters, digits and _")));
     }
-    let out = &args.out;
-    std::fs::create_dir_all(out).map_err(|error| native(&NativeError::file(out, error)))?;
-    let out = out.canonicalize().map_err(|error| native(&NativeError::file(out, error)))?;
+    let mut target = Target::open(&args.out).map_err(|error| native(&error))?;
+    match write_all(args, &mut target, &name, &sources, root) {
+        Ok(()) => {
+            Ok(target.written.iter().map(|file| format!("{}\n", args.out.join(file).display())).collect())
+        }
+        Err(error) => {
+            target.remove_all();
+            Err(native(&error))
+        }
+    }
+}
+
+/// The folder of a build, and the files of the build.
+struct Target {
+    folder: PathBuf,
+    is_new: bool,
+    written: Vec<String>,
+}
+
+impl Target {
+    fn open(folder: &Path) -> Result<Target, NativeError> {
+        let is_new = !folder.exists();
+        let made = std::fs::create_dir_all(folder).and_then(|()| folder.canonicalize());
+        let made = made.map_err(|error| NativeError::file(folder, error))?;
+        Ok(Target { folder: made, is_new, written: Vec::new() })
+    }
+
+    fn write(&mut self, file: String, text: &str) -> Result<(), NativeError> {
+        let path = self.folder.join(&file);
+        self.written.push(file);
+        std::fs::write(&path, text).map_err(|error| NativeError::file(&path, error))
+    }
+
+    /// Nothing is left of a build that has failed, as far as that goes.
+    fn remove_all(&self) {
+        for file in self.written.iter().map(String::as_str).chain([BUILD_LOG]) {
+            let _ = remove(&self.folder.join(file));
+        }
+        if self.is_new {
+            let _ = std::fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+/// Writes all files of a build, and makes the library.
+fn write_all<L: CompiledLanguage>(
+    args: &BuildArgs,
+    target: &mut Target,
+    name: &str,
+    sources: &[ProgramSource<L>],
+    root: Root<L>,
+) -> Result<(), NativeError> {
     // No module is beside the library of another build, whatever comes between.
     let library = format!("lib{name}.so");
-    remove(&out.join(&library)).map_err(|error| native(&error))?;
-    let mut written = Vec::new();
-    let mut write = |file: String, text: &str| {
-        let path = out.join(&file);
-        written.push(file);
-        std::fs::write(&path, text).map_err(|error| native(&NativeError::file(&path, error)))
-    };
+    remove(&target.folder.join(&library))?;
+    let file_of = |source: &ProgramSource<L>| format!("{}.{}", source.entry, L::EXTENSION);
     let mut headers = String::new();
-    for source in &sources {
-        write(format!("{}.{}", source.entry, L::EXTENSION), &source.text)?;
-        headers += &header(&source.entry, &source.signature).map_err(|error| native(&error.into()))?;
+    for source in sources {
+        target.write(file_of(source), &source.text)?;
+        headers += &header(&source.entry, &source.signature)?;
         headers.push('\n');
     }
-    let root = root(&name, &sources);
+    let root = root(name, sources);
     if let Some((file, text)) = &root {
-        write(file.clone(), text)?;
+        target.write(file.clone(), text)?;
     }
-    write(format!("{name}.h"), &headers)?;
-    write(format!("{name}.py"), &module(&library, sources.iter().map(|s| (s.entry.as_str(), &s.signature))))?;
-    if !args.source_only {
-        let compiler = Compiler::find_for::<L>(args.compiler.as_deref()).map_err(|error| native(&error))?;
-        let mut compile = CompileSource::<L>::new(compiler, &out);
-        if args.debug {
-            compile = compile.flag("-g");
-        }
-        let root = root.into_iter().map(|(file, _)| file);
-        let files = sources.iter().map(|source| format!("{}.{}", source.entry, L::EXTENSION));
-        let files: Vec<PathBuf> = root.chain(files).map(PathBuf::from).collect();
-        let (library_file, dependencies) = (Path::new(&library), &first.dependencies);
-        let linked = match args.makefile {
-            true => compile.by(Scripted).link(&files, library_file, dependencies),
-            false => compile.link(&files, library_file, dependencies),
-        };
-        linked.map_err(|error| native(&error))?;
-        written.extend(["build.sh", "Makefile"].into_iter().filter(|_| args.makefile).map(str::to_owned));
-        written.push(library);
+    target.write(format!("{name}.h"), &headers)?;
+    let functions = sources.iter().map(|source| (source.entry.as_str(), &source.signature));
+    target.write(format!("{name}.py"), &module(&library, functions))?;
+    if args.source_only {
+        return Ok(());
     }
-    Ok(written.iter().map(|file| format!("{}\n", args.out.join(file).display())).collect())
+    let compiler = Compiler::find_for::<L>(args.compiler.as_deref())?;
+    let mut compile = CompileSource::<L>::new(compiler.clone(), &target.folder);
+    if args.debug {
+        compile = compile.flag("-g");
+    }
+    let files: Vec<PathBuf> = root
+        .into_iter()
+        .map(|(file, _)| file)
+        .chain(sources.iter().map(file_of))
+        .map(PathBuf::from)
+        .collect();
+    let (library_file, dependencies) = (Path::new(&library), &sources[0].dependencies);
+    if args.makefile {
+        target.written.extend(["build.sh", "Makefile"].map(str::to_owned));
+    }
+    target.written.push(library.clone());
+    match args.makefile {
+        true => compile.by(Scripted).link(&files, library_file, dependencies)?,
+        false => compile.link(&files, library_file, dependencies)?,
+    }
+    let made = target.folder.join(&library);
+    sources.iter().try_for_each(|source| verify(&made, &compiler.path, &source.entry, &source.signature))
 }
 
 /// The sources of all functions and programs.

@@ -19,6 +19,7 @@ use crate::native::build::{NativeBuild, load};
 use crate::native::compiler::{self, CompileC, CompileRust, CompiledLanguage, Compiler};
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
+use crate::native::made::verify;
 use crate::native::stage::{C, ProgramCall, Rust};
 use crate::workflow::StepKey;
 use cembra_vm::library::{ABI_VERSION, Library};
@@ -220,7 +221,8 @@ impl NativeCache {
         let artifact = self.backend.build(call, private.path())?;
         artifact.write_key(key)?;
         // Loads, or is not published.
-        load(&artifact)?;
+        let compiler = &self.backend.compiler().path;
+        verify(&artifact.library(), compiler, artifact.entry(), artifact.signature())?;
         remove(folder);
         fs::rename(private.path(), folder).map_err(|error| NativeError::file(folder, error))?;
         Ok(artifact.moved_to(folder))

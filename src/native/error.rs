@@ -116,6 +116,16 @@ pub enum NativeError {
         /// The limit.
         seconds: u64,
     },
+    /// The compiler ended well, and made something else than the library of the source.
+    #[error("{compiler} made no library of {entry}: {error}")]
+    OtherLibrary {
+        /// The compiler.
+        compiler: PathBuf,
+        /// The function.
+        entry: String,
+        /// What is wrong.
+        error: LibraryError,
+    },
     /// A file or folder.
     #[error("{}: {message}", path.display())]
     File {

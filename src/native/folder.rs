@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 /// The program that is built, in its stored form.
 pub(super) const PROGRAM_TXT: &str = "program.txt";
 /// What the compiler printed.
-pub(super) const BUILD_LOG: &str = "build.log";
+pub(crate) const BUILD_LOG: &str = "build.log";
 /// What says how far a build has come.
 pub(super) const BUILD_JSON: &str = "build.json";
 

@@ -18,6 +18,7 @@
 //! | [`bindings`] | what lets others call a source: C header, Python module |
 //! | [`compiler`] | which compiler there is, what it is asked to do, and for how long |
 //! | [`build_system`] | how the compiler is asked: itself, or by a script and a Makefile |
+//! | [`made`] | whether what a compiler made is the library that was wanted |
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
 //! | [`cache`] | build folders by key, shared by processes |
 //! | [`build`](mod@build) | the sequence, and loading |
@@ -38,6 +39,7 @@ pub mod call;
 pub mod compiler;
 pub mod error;
 pub mod folder;
+pub mod made;
 mod operation;
 pub mod rust;
 pub mod stage;

@@ -390,6 +390,71 @@ fn no_module_is_beside_the_library_of_another_build() {
     }
 }
 
+/// A compiler that answers questions as `cc`, and makes a library by these lines.
+fn making(path: &Path, lines: &str) {
+    let script = format!("#!/bin/sh\ncase \"$*\" in *.so*) ;; *) exec cc \"$@\";; esac\n{lines}\n");
+    fs::write(path, script).expect("it is written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(path, executable).expect("it can be run");
+}
+
+/// A compiler that ends well has not made the library for that: what it made is loaded before that is said.
+#[test]
+fn what_is_no_library_of_the_functions_is_no_success() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let compiler = folder.join("compiler");
+    let cut = "cc \"$@\" && size=$(wc -c < libboth.so) && head -c $((size * 2 / 3)) libboth.so > cut && mv cut libboth.so";
+    for (lines, expected) in [
+        ("echo no library > libboth.so", ""),
+        (": > libboth.so", ""),
+        ("echo 'int x;' | cc -shared -fPIC -o libboth.so -x c -", "no symbol split_abi"),
+        ("sed -i 's/split_abi = [0-9]*/split_abi = 99/' split.c && cc \"$@\"", "made for version 99"),
+        ("sed -i 's/split_signature\\[\\] = \"/&?/' split.c && cc \"$@\"", "takes and gives ?"),
+        ("sed -i 's/dot_abi/dot_other/' dot.c && cc \"$@\"", "no symbol dot_abi"),
+        (cut, "shorter than its headers say"),
+    ] {
+        making(&compiler, lines);
+        let compiler = compiler.to_str().expect("UTF-8");
+        let build =
+            ["build", "f.py", "-o", "out/new", "--name", "both", "--makefile", "--compiler", compiler];
+        let built =
+            cembra(&[&build[..], &["-e", "split(i64)", "-e", "dot(f64[:], f64[:])"]].concat(), folder);
+        let shown = text(&built);
+        assert_eq!(built.status.code(), Some(1), "{lines}: {shown}");
+        assert!(
+            shown.contains("compiler made no library of ") && shown.contains(expected),
+            "{lines}: {shown}"
+        );
+        assert!(!folder.join("out/new").exists(), "{lines}: nothing is left");
+        // For a run, too; the interpreter runs it then.
+        let run = ["function", "run", "f.py", "split", "--args", "[17]", "--tier", "native"];
+        making(Path::new(compiler), &lines.replace("libboth", "libsplit").replace("dot", "split"));
+        let ran = Command::new(env!("CARGO_BIN_EXE_cembra"))
+            .args(run)
+            .current_dir(folder)
+            .env("CEMBRA_CACHE_DIR", folder.join("cache"))
+            .env("CEMBRA_CC", compiler)
+            .output()
+            .expect("the command starts");
+        let shown = text(&ran);
+        assert!(
+            shown.contains("[5,2,true]") && shown.contains("compiler made no library of split"),
+            "{shown}"
+        );
+        assert_eq!(text(&cembra(&["cache", "list"], folder)), "", "{lines}");
+    }
+    // What others have in the folder stays.
+    fs::create_dir(folder.join("kept")).expect("a folder");
+    fs::write(folder.join("kept/notes"), "mine").expect("it is written");
+    let build = ["build", "f.py", "-o", "kept", "-e", "split(i64)", "--compiler"];
+    let failed = cembra(&[&build[..], &["no-such-compiler"]].concat(), folder);
+    assert_eq!(failed.status.code(), Some(1));
+    let left: Vec<_> = fs::read_dir(folder.join("kept")).expect("a folder").flatten().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
 #[test]
 fn a_budget_is_the_interpreters() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
