@@ -3,9 +3,7 @@
 //! `cargo run --release --example native`
 
 use cembra::function::{ArrayOf, FunctionModule, FunctionOptions, FunctionType, compile_function};
-use cembra::native::{
-    ArrayLayout, CompileC, Compiler, NativeBuild, NativeCache, ProgramCall, ProgramSource, TranslateToC,
-};
+use cembra::native::{ArrayLayout, CompileC, Compiler, NativeBuild, NativeCache, ProgramCall, TranslateToC};
 use cembra::vm::library::Argument;
 use cembra::vm::machine::NdViewMut;
 use cembra::vm::value::{ScalarType, ScalarValue, Value};
@@ -65,14 +63,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // The first step replaced by one that adds a line of its own.
     let signed = |call: ProgramCall| {
-        let source = TranslateToC::default().run(call)?;
-        let text = format!("/* built by the example */\n{}", source.text);
-        Ok::<_, cembra::native::NotTranslated>(ProgramSource::new(
-            source.entry,
-            source.signature,
-            text,
-            source.dependencies,
-        ))
+        let mut source = TranslateToC::default().run(call)?;
+        source.text.insert_str(0, "/* built by the example */\n");
+        Ok::<_, cembra::native::NotTranslated>(source)
     };
     let build = NativeBuild::c(CompileC::new(Compiler::find(None)?, folder.path()));
     let artifact = build.with_translate(cembra::workflow::step("translate and sign", signed)).run(call)?;

@@ -1,6 +1,7 @@
 //! `cembra build`: functions and programs as a library for C and Python. `cembra cache`: the builds of other commands.
 
 use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg, SourceArg};
+use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::export::{Export, leaf_type};
 use crate::cli::function_call::{options, report};
@@ -11,9 +12,9 @@ use crate::expr::graph::DEFAULT_NODE_LIMIT;
 use crate::function::{FunctionModule, compile_function};
 use crate::native::bindings::module;
 use crate::native::cache::{self, default_root};
-use crate::native::compiler::remove;
-use crate::native::folder::BUILD_LOG;
+use crate::native::folder::{BUILD_LOG, remove};
 use crate::native::made::verify;
+use crate::native::stage::file_text;
 use crate::native::{
     ArrayLayout, C, CompileSource, CompiledLanguage, Compiler, NativeError, NotTranslated, ProgramCall,
     ProgramSource, Rust, Scripted, TranslateToC, TranslateToRust, c::header, rust::root_of,
@@ -23,6 +24,7 @@ use crate::registry::{Dialect, Registry};
 use crate::syntax::parse;
 use crate::workflow::Step;
 use cembra_vm::builtins::table;
+use cembra_vm::program::dump::dump as dump_program;
 use cembra_vm::program::{Program, text};
 use cembra_vm::value::{Category, QType};
 use std::path::{Path, PathBuf};
@@ -54,10 +56,17 @@ fn rust_root(name: &str, sources: &[ProgramSource<Rust>]) -> Option<(String, Str
 
 /// Builds a library.
 pub fn run(args: &BuildArgs) -> ExitCode {
-    let built = match args.backend {
-        SourceArg::C => built::<C>(args, to_c, |_, _| None),
-        SourceArg::Rust => built::<Rust>(args, to_rust, rust_root),
+    let built = |dump: &StageDump| match args.backend {
+        SourceArg::C => built::<C>(args, to_c, |_, _| None, dump),
+        SourceArg::Rust => built::<Rust>(args, to_rust, rust_root, dump),
     };
+    let of_dump = |report| (vec![report], None);
+    let dump = StageDump::open(args.dump_stages.as_deref()).map_err(of_dump);
+    let built = dump.and_then(|dump| {
+        let text = built(&dump)?;
+        dump.finish().map_err(of_dump)?;
+        Ok(text)
+    });
     match built {
         Ok(text) => {
             print(&text);
@@ -74,8 +83,9 @@ fn built<L: CompiledLanguage>(
     args: &BuildArgs,
     translate: Translate<L>,
     root: Root<L>,
+    dump: &StageDump,
 ) -> Result<String, Failed> {
-    let sources = sources(args, translate)?;
+    let sources = sources(args, translate, dump)?;
     let Some(first) = sources.first() else {
         return Err(usage(
             "no function to build: name one by --export 'FUNCTION(TYPES)', or --expr 'NAME=EXPR'",
@@ -86,7 +96,7 @@ fn built<L: CompiledLanguage>(
         return Err(usage(&format!("--name {name:?}: use letters, digits and _")));
     }
     let mut target = Target::open(&args.out).map_err(|error| native(&error))?;
-    match write_all(args, &mut target, &name, &sources, root) {
+    match write_all(args, &mut target, &name, (&sources, root), dump) {
         Ok(()) => {
             Ok(target.written.iter().map(|file| format!("{}\n", args.out.join(file).display())).collect())
         }
@@ -134,8 +144,8 @@ fn write_all<L: CompiledLanguage>(
     args: &BuildArgs,
     target: &mut Target,
     name: &str,
-    sources: &[ProgramSource<L>],
-    root: Root<L>,
+    (sources, root): (&[ProgramSource<L>], Root<L>),
+    dump: &StageDump,
 ) -> Result<(), NativeError> {
     // No module is beside the library of another build, whatever comes between.
     let library = format!("lib{name}.so");
@@ -151,9 +161,12 @@ fn write_all<L: CompiledLanguage>(
     if let Some((file, text)) = &root {
         target.write(file.clone(), text)?;
     }
-    target.write(format!("{name}.h"), &headers)?;
     let functions = sources.iter().map(|source| (source.entry.as_str(), &source.signature));
-    target.write(format!("{name}.py"), &module(&library, functions))?;
+    let bindings = [(format!("{name}.h"), headers), (format!("{name}.py"), module(&library, functions))];
+    dump.write("bind", || bindings.iter().map(|(file, text)| file_text(file, text)).collect());
+    for (file, text) in bindings {
+        target.write(file, &text)?;
+    }
     if args.source_only {
         return Ok(());
     }
@@ -173,23 +186,34 @@ fn write_all<L: CompiledLanguage>(
         target.written.extend(["build.sh", "Makefile"].map(str::to_owned));
     }
     target.written.push(library.clone());
-    match args.makefile {
-        true => compile.by(Scripted).link(&files, library_file, dependencies)?,
-        false => compile.link(&files, library_file, dependencies)?,
-    }
+    let linked = match args.makefile {
+        true => compile.by(Scripted).link(&files, library_file, dependencies),
+        false => compile.link(&files, library_file, dependencies),
+    };
+    let log = std::fs::read_to_string(target.folder.join(BUILD_LOG)).unwrap_or_default();
+    dump.write("compile", || file_text(BUILD_LOG, &log));
+    linked?;
     let made = target.folder.join(&library);
     sources.iter().try_for_each(|source| verify(&made, &compiler.path, &source.entry, &source.signature))
 }
 
 /// The sources of all functions and programs.
-fn sources<L>(args: &BuildArgs, translate: Translate<L>) -> Result<Vec<ProgramSource<L>>, Failed> {
+fn sources<L>(
+    args: &BuildArgs,
+    translate: Translate<L>,
+    dump: &StageDump,
+) -> Result<Vec<ProgramSource<L>>, Failed> {
     let exports: Result<Vec<Export>, String> = args.exports.iter().map(|text| Export::parse(text)).collect();
     let exports = exports.map_err(|message| usage(&message))?;
     let mut is_found = vec![false; exports.len()];
     let mut all: Vec<ProgramSource<L>> = Vec::new();
     let translated = |name: &str, program: Program, text: Option<&str>| {
-        let call = ProgramCall::new(name, Arc::new(program), layout(args));
-        call.and_then(|call| translate(call, text)).map_err(|error| native(&error.into()))
+        let failed = |error: NotTranslated| native(&error.into());
+        let call = ProgramCall::new(name, Arc::new(program), layout(args)).map_err(failed)?;
+        dump.write(&format!("program {name}"), || dump_program(call.program()));
+        let source = translate(call, text).map_err(failed)?;
+        dump.write(&format!("translate {name}"), || source.text.clone());
+        Ok(source)
     };
     for file in &args.files {
         let source = Source {

@@ -42,6 +42,9 @@ pub struct BuildArgs {
     /// Keep what debuggers need.
     #[arg(long)]
     pub debug: bool,
+    /// Write what each step makes to a folder, one numbered file a stage.
+    #[arg(long, value_name = "DIR")]
+    pub dump_stages: Option<PathBuf>,
     /// Write the sources, and compile nothing.
     #[arg(long)]
     pub source_only: bool,

@@ -8,6 +8,7 @@
 //! that cannot be written ends no step: [`StageDump::finish`] tells.
 
 use crate::cli::report::{Phase, Report};
+use crate::native::BuildObserver;
 use crate::workflow::{Artifact, StepObserver};
 use cembra_vm::value::Category;
 use std::cell::{Cell, RefCell};
@@ -74,6 +75,16 @@ impl<A: Artifact, E> StepObserver<A, E> for StageDump {
             }
         }
         Ok(())
+    }
+}
+
+impl BuildObserver for StageDump {
+    fn ended(&self, stage: &'static str, made: &dyn Artifact) {
+        if self.is_on() {
+            for (stage, text) in made.texts(stage) {
+                self.write(stage, || text);
+            }
+        }
     }
 }
 

@@ -144,10 +144,12 @@ fn explain(args: &ExplainArgs, source: &Source, dump: &StageDump) -> Result<Stri
         });
     }
     let stages = stages(args, source, dump)?;
-    dump.finish()?;
     if let Some(tier) = args.tier {
-        return Ok(explain_tier(tier, args.backend, &stages.bound, stages.times, json));
+        let text = explain_tier((tier, args.backend), &stages.bound, stages.times, json, Some(dump));
+        dump.finish()?;
+        return Ok(text);
     }
+    dump.finish()?;
     match (json, args.format) {
         (true, _) => Ok(format!("{:#}\n", as_json(&stages, args.stage))),
         (_, Format::Dot) => as_dot(&stages, args.stage),

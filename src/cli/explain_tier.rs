@@ -1,12 +1,18 @@
 //! `cembra explain --tier`: what a tier makes of a program, and how long each stage takes.
 
 use crate::cli::build_args::SourceArg;
+use crate::cli::dump_stages::StageDump;
 use crate::cli::tier_arg::TierArg;
 use crate::inspect::{Regions, machine_code_text};
-use crate::native::{ArrayLayout, ProgramCall, TranslateToC, TranslateToRust};
+use crate::native::cache::default_root;
+use crate::native::{
+    ArrayLayout, BuildObserver, NativeCache, NativeError, ProgramCall, TranslateToC, TranslateToRust,
+};
+use crate::workflow::Artifact;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::dump;
 use serde_json::json;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// How long each stage takes.
@@ -29,15 +35,67 @@ impl StopWatch {
     }
 }
 
-/// The program as the tier has it; what it takes to make it is added to the times of stages.
-pub fn explain_tier(
-    tier: TierArg,
+/// The times of a build's stages, whose artifacts are written besides.
+struct TimedDump<'d> {
+    watch: RefCell<StopWatch>,
+    compiler: &'static str,
+    dump: &'d StageDump,
+}
+
+impl BuildObserver for TimedDump<'_> {
+    fn ended(&self, stage: &'static str, made: &dyn Artifact) {
+        let stage = if stage == "compile" { self.compiler } else { stage };
+        self.watch.borrow_mut().done(stage);
+        self.dump.ended(stage, made);
+        // Writing is no stage.
+        self.watch.borrow_mut().begun = Instant::now();
+    }
+}
+
+/// The text of a program in the language of a backend.
+fn source_text(backend: SourceArg, call: &ProgramCall) -> Result<String, NativeError> {
+    Ok(match backend {
+        SourceArg::C => TranslateToC::default().explained(call)?,
+        SourceArg::Rust => TranslateToRust.explained(call)?,
+    })
+}
+
+/// Builds a library, or finds it; gives the times with those of its stages.
+fn built(
     backend: SourceArg,
+    call: &ProgramCall,
+    watch: StopWatch,
+    dump: &StageDump,
+) -> (StopWatch, Result<(), NativeError>) {
+    let compiler = if backend == SourceArg::C { "C compiler" } else { "Rust compiler" };
+    let timed = TimedDump { watch: RefCell::new(watch), compiler, dump };
+    let build = || {
+        let cache = match backend {
+            SourceArg::C => NativeCache::new(default_root()?, None)?,
+            SourceArg::Rust => NativeCache::rust(default_root()?, None)?,
+        };
+        timed.watch.borrow_mut().done("find compiler");
+        cache.library_observed(call, &timed).map(drop)
+    };
+    let result = build();
+    (timed.watch.into_inner(), result)
+}
+
+/// The program as the tier has it; what it takes to make it is added to the times of stages. A library is built only if its
+/// stages are to be seen.
+pub(super) fn explain_tier(
+    (tier, backend): (TierArg, SourceArg),
     bound: &BoundExpr,
     times: Vec<(&'static str, Duration)>,
     is_json: bool,
+    dump: Option<&StageDump>,
 ) -> String {
     let mut watch = StopWatch { begun: Instant::now(), times };
+    let made = match (tier, backend) {
+        (TierArg::Native, SourceArg::C) => "C",
+        (TierArg::Native, SourceArg::Rust) => "Rust",
+        _ => "machine code",
+    };
     let (code, note) = match tier {
         TierArg::Interpreter => (None, None),
         TierArg::Jit => match machine_code_text(bound) {
@@ -46,25 +104,25 @@ pub fn explain_tier(
         },
         TierArg::Native => {
             let call = ProgramCall::new("program", bound.program().clone(), ArrayLayout::Strided);
-            let explained = call.and_then(|call| match backend {
-                SourceArg::C => TranslateToC::default().explained(&call),
-                SourceArg::Rust => TranslateToRust.explained(&call),
-            });
-            match explained {
-                Ok(code) => (Some(code), None),
-                Err(reason) => (None, Some(reason.to_string())),
+            let text =
+                call.map_err(NativeError::from).and_then(|call| Ok((source_text(backend, &call)?, call)));
+            match (text, dump) {
+                (Err(reason), _) => (None, Some(reason.to_string())),
+                (Ok((code, _)), None) => (Some(code), None),
+                (Ok((code, call)), Some(dump)) => {
+                    // The text is for people only.
+                    watch.begun = Instant::now();
+                    let result;
+                    (watch, result) = built(backend, &call, watch, dump);
+                    (Some(code), result.err().map(|error| error.to_string()))
+                }
             }
         }
     };
-    let made = match (tier, backend) {
-        (TierArg::Native, SourceArg::C) => "C",
-        (TierArg::Native, SourceArg::Rust) => "Rust",
-        _ => "machine code",
-    };
-    if code.is_some() {
+    if code.is_some() && (tier != TierArg::Native || dump.is_none()) {
         watch.done(made);
     }
-    let runs = if code.is_some() { made } else { "interpreter" };
+    let runs = if code.is_some() && note.is_none() { made } else { "interpreter" };
     if is_json {
         let micros = |time: &Duration| time.as_secs_f64() * 1e6;
         let times: serde_json::Map<_, _> =

@@ -51,7 +51,7 @@ pub(super) fn programs_text(plan: &FieldPlan, tier: TierArg, backend: SourceArg)
         let target = plan.program().target_name(declared);
         let begin = if number > 0 { "\n" } else { "" };
         text += &format!("{begin}statement {statement} (`{target}`)\n\n");
-        text += &explain_tier(tier, backend, bound, Vec::new(), false);
+        text += &explain_tier((tier, backend), bound, Vec::new(), false, None);
     }
     if text.is_empty() { "no statement needs an operation\n".to_owned() } else { text }
 }

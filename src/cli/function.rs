@@ -77,7 +77,7 @@ fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
     if let (Some(file), Some(stage)) = (&args.file, args.from_stage) {
         let (source, values) = (source(file)?, arguments(&args.args)?);
         return match compiled_stage(stage, &source.text, &values, &options(&args.semantics)) {
-            Ok(compiled) => called(args, &compiled, &values, source),
+            Ok(compiled) => called(args, &compiled, &values, source, &StageDump::default()),
             Err(reports) => Err((reports, Some(source))),
         };
     }
@@ -91,8 +91,9 @@ fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
         Ok(compiled) => compiled,
         Err(errors) => return Err((errors.iter().map(report).collect(), Some(source))),
     };
+    let result = called(args, &compiled, &values, source, &dump)?;
     dump.finish().map_err(|report| (vec![report], None))?;
-    called(args, &compiled, &values, source)
+    Ok(result)
 }
 
 /// A result as it is printed.
@@ -108,11 +109,12 @@ fn printed(args: &FunctionRunArgs, value: &Value, arrays: &[Value]) -> String {
 fn native_call(
     compiled: &CompiledFunction,
     values: &[Value],
+    dump: &StageDump,
 ) -> Result<Option<(Value, Vec<Value>)>, NativeError> {
     let cache = NativeCache::new(default_root()?, None)?;
     let program = compiled.bound().program().clone();
     let call = ProgramCall::new(compiled.name(), program, ArrayLayout::Strided)?;
-    let library = cache.library(&call)?;
+    let library = cache.library_observed(&call, dump)?;
     let values: Vec<Value> = values.iter().chain(compiled.defaults()).cloned().collect();
     match call_library(&library, &values) {
         Ok(NativeResult { mut results, arrays }) => {
@@ -129,6 +131,7 @@ fn called(
     compiled: &CompiledFunction,
     values: &[Value],
     source: Source,
+    dump: &StageDump,
 ) -> Result<String, Failed> {
     let lines = SourceLines::new(&source.text);
     for warning in compiled.warnings() {
@@ -143,7 +146,7 @@ fn called(
     if args.tier == TierArg::Native && !args.budget.budget().is_default() {
         complain("note: the interpreter runs it: a library takes no budget");
     } else if args.tier == TierArg::Native {
-        match native_call(compiled, values) {
+        match native_call(compiled, values, dump) {
             Ok(Some((value, arrays))) => return Ok(printed(args, &value, &arrays)),
             // The interpreter raises the same, and knows more about it.
             Ok(None) => {}

@@ -12,6 +12,7 @@ use crate::native::build_system::BuildSystem;
 use crate::native::compiler::{CompileSource, CompiledLanguage, Compiler};
 use crate::native::error::{NativeError, NotTranslated};
 use crate::native::folder::Artifact;
+use crate::native::observer::{BuildObserver, Told};
 use crate::native::stage::{CompilableSource, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Step};
 use std::fmt::Debug;
@@ -28,11 +29,16 @@ pub trait Backend: Fingerprint + Debug + Send + Sync {
     /// The flags of the compiler.
     fn flags(&self) -> &[String];
 
-    /// Makes a library in a folder that exists.
+    /// Makes a library in a folder that exists, and tells the observer of each step.
     ///
     /// # Errors
     /// The program has no form in the language, the compiler fails, or files cannot be written.
-    fn build(&self, call: &ProgramCall, folder: &Path) -> Result<Artifact, NativeError>;
+    fn build(
+        &self,
+        call: &ProgramCall,
+        folder: &Path,
+        observer: &dyn BuildObserver,
+    ) -> Result<Artifact, NativeError>;
 }
 
 impl<L, T, B, S> Backend for NativeBuild<T, B, CompileSource<L, S>>
@@ -58,7 +64,12 @@ where
         self.compiling().flags()
     }
 
-    fn build(&self, call: &ProgramCall, folder: &Path) -> Result<Artifact, NativeError> {
-        self.in_folder(folder).run(call.clone())
+    fn build(
+        &self,
+        call: &ProgramCall,
+        folder: &Path,
+        observer: &dyn BuildObserver,
+    ) -> Result<Artifact, NativeError> {
+        self.in_folder(folder).observed_by(Told(observer)).run(call.clone())
     }
 }

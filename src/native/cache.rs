@@ -20,6 +20,7 @@ use crate::native::compiler::{self, CompileC, CompileRust, CompiledLanguage, Com
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
 use crate::native::made::verify;
+use crate::native::observer::{BuildObserver, CACHE_HIT, CACHE_MISS, LOAD, NoText, PUBLISH};
 use crate::native::stage::{C, ProgramCall, Rust};
 use crate::workflow::StepKey;
 use cembra_vm::library::{ABI_VERSION, Library};
@@ -113,17 +114,31 @@ impl NativeCache {
     /// # Errors
     /// The program has no form in C, the compiler fails, or files cannot be written.
     pub fn library(&self, call: &ProgramCall) -> Result<Library, NativeError> {
-        let artifact = self.artifact(call)?;
-        match load(&artifact) {
+        self.library_observed(call, &())
+    }
+
+    /// The same; an observer is told of each stage.
+    ///
+    /// # Errors
+    /// As [`NativeCache::library`].
+    pub fn library_observed(
+        &self,
+        call: &ProgramCall,
+        observer: &dyn BuildObserver,
+    ) -> Result<Library, NativeError> {
+        let artifact = self.artifact_observed(call, observer)?;
+        let library = match load(&artifact) {
             Err(NativeError::Library(_)) => {
                 // The file is not what was built: somebody has cut, changed or replaced it.
                 let lock = self.lock(artifact.folder())?;
                 remove(artifact.folder());
                 drop(lock);
-                load(&self.artifact(call)?)
+                load(&self.artifact_observed(call, observer)?)
             }
             loaded => loaded,
-        }
+        }?;
+        observer.ended(LOAD, &NoText);
+        Ok(library)
     }
 
     /// The build of a program: found, or made.
@@ -131,10 +146,22 @@ impl NativeCache {
     /// # Errors
     /// As [`NativeCache::library`].
     pub fn artifact(&self, call: &ProgramCall) -> Result<Artifact, NativeError> {
+        self.artifact_observed(call, &())
+    }
+
+    fn artifact_observed(
+        &self,
+        call: &ProgramCall,
+        observer: &dyn BuildObserver,
+    ) -> Result<Artifact, NativeError> {
         let (key, parts) = self.key(call);
         let folder = self.root.join(VERSION).join(&key[..2]).join(&key);
         let signature = call.signature();
-        let found = || Artifact::read(&folder, call.name(), &signature, &parts);
+        let found = || {
+            let artifact = Artifact::read(&folder, call.name(), &signature, &parts)?;
+            observer.ended(CACHE_HIT, &artifact);
+            Some(artifact)
+        };
         if let Some(artifact) = found() {
             touch(&folder);
             return Ok(artifact);
@@ -143,7 +170,8 @@ impl NativeCache {
         if let Some(artifact) = found() {
             return Ok(artifact);
         }
-        let artifact = self.make(call, &folder, &parts)?;
+        observer.ended(CACHE_MISS, &NoText);
+        let artifact = self.make(call, (&folder, &parts), observer)?;
         drop(lock);
         self.make_room(&folder);
         Ok(artifact)
@@ -209,8 +237,8 @@ impl NativeCache {
     fn make(
         &self,
         call: &ProgramCall,
-        folder: &Path,
-        key: &Map<String, Json>,
+        (folder, key): (&Path, &Map<String, Json>),
+        observer: &dyn BuildObserver,
     ) -> Result<Artifact, NativeError> {
         let under_way = self.root.join(VERSION).join("tmp");
         let private = || {
@@ -218,13 +246,14 @@ impl NativeCache {
             tempfile::tempdir_in(&under_way)
         };
         let private = private().map_err(|error| NativeError::file(&under_way, error))?;
-        let artifact = self.backend.build(call, private.path())?;
+        let artifact = self.backend.build(call, private.path(), observer)?;
         artifact.write_key(key)?;
         // Loads, or is not published.
         let compiler = &self.backend.compiler().path;
         verify(&artifact.library(), compiler, artifact.entry(), artifact.signature())?;
         remove(folder);
         fs::rename(private.path(), folder).map_err(|error| NativeError::file(folder, error))?;
+        observer.ended(PUBLISH, &NoText);
         Ok(artifact.moved_to(folder))
     }
 

@@ -10,11 +10,11 @@
 
 use crate::native::build_system::{BuildJob, BuildSystem, Direct};
 use crate::native::error::NativeError;
-use crate::native::folder::{Artifact, BUILD_LOG, BuildFolder, BuildState, PROGRAM_TXT};
+use crate::native::folder::{Artifact, BUILD_LOG, BuildFolder, BuildState, PROGRAM_TXT, remove};
 use crate::native::stage::{C, CompilableSource, Language, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step, StepKey};
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -362,17 +362,6 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
             }
             None => Err(NativeError::Time { compiler, seconds: self.time_limit.as_secs() }),
         }
-    }
-}
-
-/// Removes a file of another build, if there is one: who has it open keeps it, and nobody takes it for the new one.
-///
-/// # Errors
-/// It stays.
-pub fn remove(file: &Path) -> Result<(), NativeError> {
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(NativeError::file(file, error)),
-        _ => Ok(()),
     }
 }
 

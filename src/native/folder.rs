@@ -14,13 +14,14 @@
 //! 2. Only the state `compiled` is a build. What a build that was killed has left is overwritten by the next one.
 //! 3. All paths in `build.json` are relative, so that a folder may be moved.
 
-use crate::native::compiler::remove;
 use crate::native::error::NativeError;
-use crate::native::stage::ProgramSource;
+use crate::native::observer::CACHE_HIT;
+use crate::native::stage::{ProgramSource, file_text};
+use crate::workflow;
 use cembra_vm::library::{ABI_VERSION, Digest, Signature};
 use serde_json::{Map, Value as Json, json};
 use std::fmt;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// The program that is built, in its stored form.
@@ -119,6 +120,17 @@ impl<'f> BuildFolder<'f> {
             signature: self.signature.clone(),
             digest,
         })
+    }
+}
+
+/// Removes a file of another build, if there is one: who has it open keeps it, and nobody takes it for the new one.
+///
+/// # Errors
+/// It stays.
+pub fn remove(file: &Path) -> Result<(), NativeError> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(NativeError::file(file, error)),
+        _ => Ok(()),
     }
 }
 
@@ -254,6 +266,28 @@ impl Artifact {
     /// Size and digest of the library.
     pub fn digest(&self) -> Digest {
         self.digest
+    }
+}
+
+/// What the compiler printed, and `build.json`; for a build that was found, all stages as their files tell them.
+impl workflow::Artifact for Artifact {
+    fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
+        let read = |name: &str| match std::fs::read_to_string(self.folder.join(name)) {
+            Ok(text) => text,
+            Err(error) => error.to_string(),
+        };
+        let compiled = [BUILD_LOG, BUILD_JSON].map(|name| file_text(name, &read(name))).concat();
+        if step != CACHE_HIT {
+            return vec![(step, compiled)];
+        }
+        // In the order in which they were written.
+        let json = read_json(&self.folder).unwrap_or_default();
+        let files = json.get("files").and_then(Json::as_object).into_iter().flatten();
+        let is_text = |name: &&String| ![PROGRAM_TXT, BUILD_LOG, &self.library].contains(&name.as_str());
+        let mut names = files.map(|(name, _)| name).filter(|name| is_plain_name(name)).filter(is_text);
+        let source = names.next().map(|name| read(name)).unwrap_or_default();
+        let others: String = names.map(|name| file_text(name, &read(name))).collect();
+        vec![("translate", source), ("bind", others), ("compile", compiled)]
     }
 }
 

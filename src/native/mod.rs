@@ -22,6 +22,7 @@
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
 //! | [`cache`] | build folders by key, shared by processes |
 //! | [`build`](mod@build) | the sequence, and loading |
+//! | [`observer`] | what looks at the stages of a build in a cache |
 //! | [`call`] | calls of a library with values |
 //!
 //! 1. A source depends on the program, the layouts and the steps, and on nothing else: no data, no paths, no clock.
@@ -40,6 +41,7 @@ pub mod compiler;
 pub mod error;
 pub mod folder;
 pub mod made;
+pub mod observer;
 mod operation;
 pub mod rust;
 pub mod stage;
@@ -55,5 +57,6 @@ pub use call::{NativeCallError, NativeResult, call_library};
 pub use compiler::{CompileC, CompileRust, CompileSource, CompiledLanguage, Compiler};
 pub use error::{NativeError, NotTranslated};
 pub use folder::Artifact;
+pub use observer::BuildObserver;
 pub use rust::TranslateToRust;
 pub use stage::{ArrayLayout, C, CompilableSource, Language, ProgramCall, ProgramSource, Rust};

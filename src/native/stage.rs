@@ -1,7 +1,7 @@
 //! Stages: what the steps of a native build take and give.
 
 use crate::native::error::NotTranslated;
-use crate::workflow::{Fingerprint, Fingerprinter};
+use crate::workflow::{Artifact, Fingerprint, Fingerprinter};
 use cembra_vm::library::{Parameter, Signature};
 use cembra_vm::program::{Instruction, Program, Routine, text};
 use cembra_vm::value::{QType, Value};
@@ -269,6 +269,12 @@ impl<L: Language> fmt::Debug for ProgramSource<L> {
     }
 }
 
+impl<L> Artifact for ProgramSource<L> {
+    fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
+        vec![(step, self.text.clone())]
+    }
+}
+
 /// A source with what others call it by.
 pub struct CompilableSource<L> {
     /// The source.
@@ -288,6 +294,20 @@ impl<L: Language> fmt::Debug for CompilableSource<L> {
         let names: Vec<&str> = self.bindings.iter().map(|(name, _)| name.as_str()).collect();
         write!(f, "CompilableSource({:?}, {names:?})", self.source)
     }
+}
+
+/// The further files: the source is that of the step before.
+impl<L> Artifact for CompilableSource<L> {
+    fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
+        let files = self.bindings.iter().map(|(name, text)| file_text(name, text));
+        vec![(step, files.collect())]
+    }
+}
+
+/// A file among others in one text.
+pub(crate) fn file_text(name: &str, text: &str) -> String {
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("file {name}\n\n{text}{end}\n")
 }
 
 /// Words of C, and names of its library that a function of the same name would take the place of.

@@ -92,6 +92,104 @@ fn a_function_writes_every_stage() {
     assert_eq!(names(&stages).len(), files.len());
 }
 
+/// A function in a folder, and the command there; its cache is in the folder, too.
+fn with_square(run: impl FnOnce(&Path, &dyn Fn(&[&str], &str) -> Output)) {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("square.py"), "def square(x):\n    return x * x\n").expect("it is written");
+    let command = |args: &[&str], compiler: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
+        command.args(args).current_dir(folder.path()).env("CEMBRA_CACHE_DIR", folder.path().join("cache"));
+        command.env("CEMBRA_CC", compiler).output().expect("the command starts")
+    };
+    run(folder.path(), &command);
+}
+
+const NATIVE: [&str; 3] = ["08-translate.txt", "09-bind.txt", "10-compile.txt"];
+
+#[test]
+fn a_native_run_writes_every_stage_built_or_found() {
+    with_square(|folder, cembra| {
+        let run =
+            ["function", "run", "square.py", "square", "--args", "[3]", "--tier", "native", "--dump-stages"];
+        for stages in ["built", "found"] {
+            let output = cembra(&[&run[..], &[stages]].concat(), "cc");
+            assert_eq!(
+                (output.status.code(), &output.stdout[..], &output.stderr[..]),
+                (Some(0), &b"9\n"[..], &b""[..])
+            );
+            assert_eq!(names(&folder.join(stages))[7..], NATIVE);
+        }
+        for file in &NATIVE {
+            let (built, found) = (read(&folder.join("built"), file), read(&folder.join("found"), file));
+            // The key is written when the build is published.
+            let rest = |text: &str| {
+                text.split("\"key\"")
+                    .next()
+                    .expect("a part")
+                    .trim_end()
+                    .trim_end_matches(['}', ',', '\n'])
+                    .to_owned()
+            };
+            assert_eq!(rest(&built), rest(&found), "{file}");
+        }
+        let found = folder.join("found");
+        assert!(read(&found, NATIVE[0]).contains("int32_t square(int64_t"), "{}", read(&found, NATIVE[0]));
+        let bound = read(&found, NATIVE[1]);
+        assert!(bound.starts_with("file square.h\n\n") && bound.contains("\nfile square.py\n\n"), "{bound}");
+        let compiled = read(&found, NATIVE[2]);
+        assert!(
+            compiled.starts_with("file build.log\n\n") && compiled.contains("\"state\": \"compiled\""),
+            "{compiled}"
+        );
+        // A step that fails leaves those before it, and the interpreter runs the function.
+        let output = cembra(&[&run[..], &["failed"]].concat(), "false");
+        assert_eq!(output.stdout, b"9\n");
+        assert_eq!(names(&folder.join("failed")).len(), 7);
+        fs::write(folder.join("cc.sh"), "#!/bin/sh\ncase \"$*\" in *.so*) exit 1;; esac\nexec cc \"$@\"\n")
+            .expect("it is written");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.join("cc.sh"), executable).expect("it can run");
+        cembra(&[&run[..], &["failed"]].concat(), "./cc.sh");
+        assert_eq!(names(&folder.join("failed"))[7..], NATIVE[..2]);
+    });
+}
+
+#[test]
+fn a_build_writes_every_stage() {
+    with_square(|folder, cembra| {
+        let exports = ["-e", "square(i64)", "-x", "half=y * 0.5", "--type", "y=f64"];
+        let build = [&["build", "square.py", "-o", "out"], &exports[..], &["--dump-stages"]].concat();
+        let output = cembra(&[&build[..], &["stages"]].concat(), "cc");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let stages = folder.join("stages");
+        let all = [
+            "01-program-square.txt",
+            "02-translate-square.txt",
+            "03-program-half.txt",
+            "04-translate-half.txt",
+            "05-bind.txt",
+            "06-compile.txt",
+        ];
+        assert_eq!(names(&stages), all);
+        assert!(read(&stages, all[0]).contains("python.multiply"), "{}", read(&stages, all[0]));
+        assert_eq!(read(&stages, all[1]), read(&folder.join("out"), "square.c"));
+        assert_eq!(
+            read(&stages, all[4]),
+            format!(
+                "file square.h\n\n{}\nfile square.py\n\n{}\n",
+                read(&folder.join("out"), "square.h"),
+                read(&folder.join("out"), "square.py")
+            )
+        );
+        assert_eq!(read(&stages, all[5]), "file build.log\n\n\n");
+        // The stages of the functions before one that has no form in C.
+        let refused = [&build[..], &["refused", "-x", "bad=t", "--type", "t=TEXT"]].concat();
+        assert_eq!(cembra(&refused, "cc").status.code(), Some(1));
+        assert_eq!(names(&folder.join("refused"))[..4], all[..4]);
+        assert_eq!(names(&folder.join("refused"))[4..], ["05-program-bad.txt"]);
+    });
+}
+
 #[test]
 fn a_folder_that_is_a_file_is_refused() {
     let file = tempfile::NamedTempFile::new().expect("a file");

@@ -1,5 +1,6 @@
 //! `--tier`: what a tier makes of a program, from the command line, and the same without the feature `jit`.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 const SOURCE: &str = "\
@@ -26,9 +27,14 @@ def caught(a, i):
 ";
 
 fn cembra(args: &[&str]) -> Output {
+    cembra_with_cache(args, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("tiers"))
+}
+
+fn cembra_with_cache(args: &[&str], cache: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cembra"))
         .args(args)
         .env_remove("CEMBRA_TIER")
+        .env("CEMBRA_CACHE_DIR", cache)
         .output()
         .expect("the command starts")
 }
@@ -57,6 +63,37 @@ fn stages_are_timed_on_every_tier() {
     assert!(["prepare ", "compile "].iter().all(|stage| last.contains(stage)), "{last}");
     let refused = cembra(&["explain", "x", "-i", "x=1", "--tier", "jit", "--stage", "layout"]);
     assert_eq!(refused.status.code(), Some(2));
+}
+
+/// The stages that have times, in order.
+fn timed_stages(text: &str) -> Vec<&str> {
+    let last = text.lines().last().expect("a line").strip_prefix("stages: ").expect("the stages");
+    last.split(", ").map(|stage| stage.rsplit_once(' ').expect("a time").0).collect()
+}
+
+#[test]
+fn stages_of_a_native_build_are_timed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (backend, compiler) in [("c", "C compiler"), ("rust", "Rust compiler")] {
+        let explain = ["explain", "x * x + 1.0", "-i", "x=2.0", "--tier", "native", "--backend", backend];
+        let shown = || {
+            let output = cembra_with_cache(&explain, folder.path());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        let first = ["read", "prepare", "compile", "find compiler"];
+        let missed = ["cache miss", "translate", "bind", compiler, "publish", "load"];
+        assert_eq!(timed_stages(&shown()), [&first[..], &missed].concat());
+        assert_eq!(timed_stages(&shown()), [&first[..], &["cache hit", "load"]].concat());
+    }
+    // What is not built is not timed, and the text is there nevertheless.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
+    command.args(["explain", "x * x + 1.0", "-i", "x=2.0", "--tier", "native"]);
+    command.env("CEMBRA_CC", "no-such-compiler").env("CEMBRA_CACHE_DIR", folder.path());
+    let text = String::from_utf8(command.output().expect("it starts").stdout).expect("UTF-8");
+    assert!(text.starts_with("the interpreter runs it: no C compiler: no-such-compiler"), "{text}");
+    assert!(text.contains("static cembra_f64 r0("), "{text}");
+    assert_eq!(timed_stages(&text), ["read", "prepare", "compile"]);
 }
 
 #[test]
