@@ -64,6 +64,11 @@ class _Elements:
         self.is_updated, self.is_contiguous = is_updated, is_contiguous
 
     def __call__(self, value):
+        if _is_masked(getattr(value, "mask", False)):
+            raise ValueError(f"{self.name}: elements are masked, and all are needed: rows that may be missing are another type")
+        return self.array(value)
+
+    def array(self, value):
         interface = getattr(value, "__array_interface__", None)
         if interface is None:
             raise TypeError(f"{self.name}: an array is needed, got {type(value).__name__}")
@@ -86,12 +91,29 @@ class _Elements:
             array.shape[axis], array.strides[axis] = length, stride
         return array
 
+    def distinct(self, array):
+        """The same array: no two of its elements share a byte."""
+        axes = [(abs(array.strides[axis]), array.shape[axis]) for axis in range(self.rank)]
+        reach = int(self.code[1])
+        for stride, length in sorted(axis for axis in axes if axis[1] > 1):
+            if stride < reach and 0 not in array.shape[: self.rank]:
+                raise ValueError(f"{self.name}: elements of the array share memory")
+            reach += stride * (length - 1)
+        return array
+
+
+def _is_masked(mask):
+    """Whether a mask is set anywhere."""
+    if isinstance(mask, (list, tuple)):
+        return any(_is_masked(part) for part in mask)
+    return bool(mask.any()) if hasattr(mask, "any") else mask is True
+
 
 class _Rows(_Elements):
     """Rows that may be missing: a list with None, or an array, of which those are missing where its `mask` is set."""
 
-    def __init__(self, name, code, is_contiguous):
-        super().__init__(name, code or "b1", 1, False, is_contiguous)
+    def __init__(self, name, code, is_contiguous, is_updated=False):
+        super().__init__(name, code or "b1", 1, is_updated, is_contiguous)
         self.is_mask = not code
 
     def __call__(self, value):
@@ -106,7 +128,7 @@ class _Rows(_Elements):
             array = _Array(ctypes.addressof(cells))
             array.shape[0], array.strides[0] = len(value), ctypes.sizeof(cells._type_)
         else:
-            array, cells = super().__call__(value), value
+            array, cells = self.array(value), value
             mask = getattr(value, "mask", False)
             missing = mask.tolist() if hasattr(mask, "tolist") else mask
             count = array.shape[0]
@@ -122,6 +144,17 @@ class _Rows(_Elements):
     def keep(self, array, cells, there):
         bits = ctypes.create_string_buffer(_bits(there), len(there) // 8 + 1)
         array.validity, array.keep = ctypes.addressof(bits), (cells, bits)
+
+
+class _Nothing(ctypes.c_uint8):
+    """What a function without a result gives."""
+
+    def fill(self, value):
+        if value is not None and value is not True:
+            raise TypeError(f"None is needed, got {value!r}")
+
+    def read(self):
+        return None
 
 
 class _RawEdge(ctypes.Structure):
@@ -255,22 +288,23 @@ _kinds = {
 }
 
 
-def _made(entry, code, rank):
+def _made(entry, code, rank, is_contiguous):
     free = getattr(_library, entry + "_free")
     free.argtypes, free.restype = [ctypes.POINTER(_Array)], None
-    lent = _Elements("result", code, rank, True, True)
-    return type("Made", (_Array,), {"read": lambda self: Array(self, free, code, rank), "lent": lent})
+    room = _Elements("result", code, rank, True, is_contiguous)
+    return type("Made", (_Array,), {"read": lambda self: Array(self, free, code, rank), "lent": lambda self, out: room.distinct(room(out))})
 
 
-def _made_rows(entry, code):
+def _made_rows(entry, code, is_contiguous):
     free = getattr(_library, entry + "_free")
     free.argtypes, free.restype = [ctypes.POINTER(_Array)], None
 
     def lent(out):
         if not code or not hasattr(out, "mask"):
             raise TypeError("rows that may be missing are made in masked arrays, masks in none")
-        array = _Elements("result", code, 1, True, True)(out)
-        _Rows("result", code, True).keep(array, out, bytes(array.shape[0]))
+        rows = _Rows("result", code, is_contiguous, True)
+        array = rows.distinct(rows.array(out))
+        rows.keep(array, out, bytes(array.shape[0]))
         array.finish = lambda: setattr(out, "mask", [not is_there for is_there in _there(array)])
         return array
 

@@ -68,9 +68,14 @@ fn function(entry: &str, signature: &Signature) -> String {
         None => ctype(&parameter.qtype),
     });
     let parameters: Vec<String> = parameters.collect();
+    let is_contiguous = truth(signature.has_contiguous_results);
     let results = signature.results.iter().map(|(_, qtype)| match BoundaryArray::of(qtype) {
-        Some(array) if array.has_rows() => format!("_made_rows({entry:?}, {:?})", code(array.element())),
-        Some(array) => format!("_made({entry:?}, {:?}, {})", code(array.element()), array.rank()),
+        Some(array) if array.has_rows() => {
+            format!("_made_rows({entry:?}, {:?}, {is_contiguous})", code(array.element()))
+        }
+        Some(array) => {
+            format!("_made({entry:?}, {:?}, {}, {is_contiguous})", code(array.element()), array.rank())
+        }
         None if qtype.is_edge() => format!("_made_edge({entry:?})"),
         None => ctype(qtype),
     });
@@ -152,7 +157,7 @@ fn ctype(qtype: &QType) -> String {
             ScalarType::Int32 => "ctypes.c_int32",
             ScalarType::Int64 => "ctypes.c_int64",
             ScalarType::Float32 => "ctypes.c_float",
-            ScalarType::Unit => "ctypes.c_uint8",
+            ScalarType::Unit => "_Nothing",
             _ => "ctypes.c_double",
         }
         .to_owned(),

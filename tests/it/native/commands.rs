@@ -307,6 +307,98 @@ fn rows_that_may_be_missing_are_called_from_c_and_from_python() {
     called_from_python(&out, CALLER_OF_ROWS);
 }
 
+const STRIDED: &str = "\
+def put(a, x):
+    a[0] = x
+
+def pair(n):
+    return None, n
+
+def first(a):
+    return a[0]
+";
+
+const CALLER_OF_STRIDED: &str = r#"
+import ctypes, lib
+
+class Strided:
+    """Every `step`-th of these numbers."""
+    def __init__(self, numbers, step=1, shape=None, mask=None, strides=None):
+        self.all = (ctypes.c_double * len(numbers))(*numbers)
+        count = len(range(0, len(numbers), abs(step)))
+        first = 0 if step > 0 else 8 * (len(numbers) - 1)
+        self.__array_interface__ = {"shape": shape or (count,), "typestr": "<f8", "data": (ctypes.addressof(self.all) + first, False),
+                                    "strides": strides or (8 * step,), "version": 3}
+        if mask is not None:
+            self.mask = mask
+
+def refused(call, kind, text):
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise SystemExit(f"{kind} was not raised: {text}")
+
+# Nothing is None, also inside of a tuple.
+x = Strided([1.0, 2.0, 3.0])
+assert lib.put(x, 5.0) is None and x.all[0] == 5.0 and lib.pair(3) == (None, 3)
+# Results are made in memory with strides; what lies between stays.
+x, y = Strided([1.0, 2.0, 3.0, 4.0, 5.0], 2), Strided([10.0, 20.0, 30.0])
+for step, expected in [(2, [12.0, -1.0, 26.0, -1.0, 40.0]), (-2, [40.0, -1.0, 26.0, -1.0, 12.0])]:
+    out = Strided([-1.0] * 5, step)
+    assert lib.wave(x, y, out=out) is out and list(out.all) == expected, list(out.all)
+lib.wave(x, y, out=x)
+assert list(x.all) == [12.0, 2.0, 26.0, 4.0, 40.0]
+out = Strided([-1.0] * 5, 2, mask=[False] * 3)
+x = Strided([1.0, 2.0, 3.0, 4.0, 5.0], 2, mask=[False, True, False])
+assert lib.rows(x, out=out) is out and list(out.all)[::4] == [2.0, 10.0] and out.mask == [False, True, False] and out.all[1] == -1.0
+refused(lambda: lib.wave(y, y, out=Strided([0.0] * 3, shape=(3,), strides=(4,))), ValueError, "result: elements of the array share memory")
+refused(lambda: lib.wave(y, y, out=Strided([0.0] * 3, shape=(3,), strides=(0,))), ValueError, "result: elements of the array share memory")
+# A mask is not lost in silence.
+refused(lambda: lib.first(x), ValueError, "a: elements are masked")
+refused(lambda: lib.wave(y, x), ValueError, "y: elements are masked")
+refused(lambda: lib.put(Strided([1.0], mask=True), 1.0), ValueError, "a: elements are masked")
+refused(lambda: lib.wave(y, y, out=Strided([0.0] * 3, mask=[True, False, False])), ValueError, "result: elements are masked")
+assert lib.first(Strided([7.0], mask=[False])) == 7.0 and lib.first(Strided([7.0], mask=False)) == 7.0
+try:
+    import numpy
+except ImportError:
+    raise SystemExit
+masked = numpy.ma.masked_array([1.0, 2.0], [False, True])
+refused(lambda: lib.first(masked), ValueError, "a: elements are masked")
+assert lib.first(numpy.ma.masked_array([1.0, 2.0])) == 1.0 and lib.first(numpy.ma.masked_array([1.0, 2.0], [False, False])) == 1.0
+assert lib.rows(masked).tolist() == [2.0, None]
+out = numpy.zeros((3, 2))
+lib.wave(numpy.arange(3.0), numpy.ones(3), out=out[:, 1])
+assert out.tolist() == [[0.0, 1.0], [0.0, 3.0], [0.0, 5.0]]
+"#;
+
+#[test]
+fn strides_masks_and_nothing_reach_python() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), STRIDED).expect("it is written");
+    let exports = ["-e", "put(f64[:], f64)", "-e", "pair(i64)", "-e", "first(f64[:])"];
+    let expressions = ["-x=wave=x*2.0 + y", "-x=rows=r*2.0"];
+    let types = ["--type=x=f64[:]", "--type=y=f64[:]", "--type=r=DENSE_ARRAY_FLOAT64"];
+    let build = ["build", "f.py", "-o", "out", "--name", "lib", "--layout", "strided"];
+    let built = cembra(&[&build[..], &exports, &expressions, &types].concat(), folder);
+    assert!(built.status.success(), "{}", text(&built));
+    called_from_python(&folder.join("out"), CALLER_OF_STRIDED);
+    // Without `--layout strided` elements stand one after the other, those of results, too.
+    let build = ["build", "-o", "dense", "--name", "lib"];
+    let built = cembra(&[&build[..], &expressions, &types].concat(), folder);
+    assert!(built.status.success(), "{}", text(&built));
+    let caller = "import ctypes, lib\n\
+        class A:\n    def __init__(self, step):\n        self.all = (ctypes.c_double * 4)()\n        \
+        self.__array_interface__ = {'shape': (2,), 'typestr': '<f8', 'data': (ctypes.addressof(self.all), False), 'strides': (step,), 'version': 3}\n\
+        try:\n    lib.wave(A(8), A(8), out=A(16))\nexcept ValueError as error:\n    print(error)\n";
+    if let Some(printed) = called_from_python(&folder.join("dense"), caller) {
+        assert_eq!(printed, "result: the elements have to stand one after the other\n");
+    }
+}
+
 const CALLER_OF_VALUES: &str = r#"
 import lib
 
