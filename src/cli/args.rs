@@ -5,6 +5,7 @@ use crate::cli::build_args::{BuildArgs, CacheCommand, SourceArg};
 use crate::cli::field_args::FieldCommand;
 use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
+use crate::cli::native_cache::CacheArg;
 use crate::cli::schema_args::SchemaCommand;
 use crate::cli::tier_arg::TierArg;
 use crate::columns::OnError;
@@ -178,6 +179,9 @@ pub struct ExplainArgs {
     /// The language of `--tier native`.
     #[arg(long, value_enum, default_value_t = SourceArg::C, requires = "tier")]
     pub backend: SourceArg,
+    /// How long libraries of `--tier native` are kept.
+    #[arg(long, value_enum, default_value_t = CacheArg::Persistent, requires = "tier")]
+    pub cache: CacheArg,
     /// Results may take the bytes of inputs that are no longer needed.
     #[arg(long)]
     pub allow_overriding_input_slots: bool,

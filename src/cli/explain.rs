@@ -145,7 +145,8 @@ fn explain(args: &ExplainArgs, source: &Source, dump: &StageDump) -> Result<Stri
     }
     let stages = stages(args, source, dump)?;
     if let Some(tier) = args.tier {
-        let text = explain_tier((tier, args.backend), &stages.bound, stages.times, json, Some(dump));
+        let text =
+            explain_tier((tier, args.backend), &stages.bound, stages.times, json, Some((dump, args.cache)));
         dump.finish()?;
         return Ok(text);
     }

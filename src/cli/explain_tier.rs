@@ -2,12 +2,10 @@
 
 use crate::cli::build_args::SourceArg;
 use crate::cli::dump_stages::StageDump;
+use crate::cli::native_cache::{CacheArg, native_cache};
 use crate::cli::tier_arg::TierArg;
 use crate::inspect::{Regions, machine_code_text};
-use crate::native::cache::default_root;
-use crate::native::{
-    ArrayLayout, BuildObserver, NativeCache, NativeError, ProgramCall, TranslateToC, TranslateToRust,
-};
+use crate::native::{ArrayLayout, BuildObserver, NativeError, ProgramCall, TranslateToC, TranslateToRust};
 use crate::workflow::Artifact;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::dump;
@@ -65,15 +63,12 @@ fn built(
     backend: SourceArg,
     call: &ProgramCall,
     watch: StopWatch,
-    dump: &StageDump,
+    (dump, cache): (&StageDump, CacheArg),
 ) -> (StopWatch, Result<(), NativeError>) {
     let compiler = if backend == SourceArg::C { "C compiler" } else { "Rust compiler" };
     let timed = TimedDump { watch: RefCell::new(watch), compiler, dump };
     let build = || {
-        let cache = match backend {
-            SourceArg::C => NativeCache::new(default_root()?, None)?,
-            SourceArg::Rust => NativeCache::rust(default_root()?, None)?,
-        };
+        let cache = native_cache(cache, backend)?;
         timed.watch.borrow_mut().done("find compiler");
         cache.library_observed(call, &timed).map(drop)
     };
@@ -88,7 +83,7 @@ pub(super) fn explain_tier(
     bound: &BoundExpr,
     times: Vec<(&'static str, Duration)>,
     is_json: bool,
-    dump: Option<&StageDump>,
+    dump: Option<(&StageDump, CacheArg)>,
 ) -> String {
     let mut watch = StopWatch { begun: Instant::now(), times };
     let made = match (tier, backend) {

@@ -115,7 +115,7 @@ fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldF
 fn batch(file: &Path, args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
     let json = read_json(&text).map_err(|report| (vec![report], None))?;
-    let tier = field_tier(args.tier).map_err(|report| (vec![report], None))?;
+    let tier = field_tier(args.tier, args.cache).map_err(|report| (vec![report], None))?;
     run_batch(&json, &args.budget.shared(), args.threads.into(), &tier).map_err(|report| (vec![report], None))
 }
 
@@ -134,7 +134,7 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     }
     set_scalars(&program, &args.scalars, &mut data).map_err(one)?;
     let swaps = swaps(&program, &args.swap).map_err(one)?;
-    let tier = field_tier(args.tier).map_err(one)?;
+    let tier = field_tier(args.tier, args.cache).map_err(one)?;
     let failed = |errors: &[FieldError]| errors.iter().map(field_report).collect::<Vec<Report>>();
     data.complete(&program).map_err(|problem| (failed(&[problem.into()]), None))?;
     let mut plan = match FieldPlan::new_within(&program, &data, Some(args.budget.shared())) {

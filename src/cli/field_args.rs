@@ -2,6 +2,7 @@
 
 use crate::cli::budget_args::BudgetArgs;
 use crate::cli::build_args::SourceArg;
+use crate::cli::native_cache::CacheArg;
 use crate::cli::tier_arg::TierArg;
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
@@ -49,6 +50,9 @@ pub struct FieldRunArgs {
     /// What runs the operations; values and errors are the same.
     #[arg(long, value_enum, default_value_t = TierArg::Interpreter)]
     pub tier: TierArg,
+    /// How long libraries of `--tier native` are kept.
+    #[arg(long, value_enum, default_value_t = CacheArg::Persistent)]
+    pub cache: CacheArg,
     /// What all steps or cases may use up.
     #[command(flatten)]
     pub budget: BudgetArgs,

@@ -5,24 +5,23 @@ use crate::backend::{FieldPlan, FieldTier};
 use crate::cli::build_args::SourceArg;
 use crate::cli::complain;
 use crate::cli::explain_tier::explain_tier;
+use crate::cli::native_cache::{CacheArg, native_cache};
 use crate::cli::report::{Phase, Report};
 use crate::cli::tier_arg::TierArg;
-use crate::native::NativeCache;
-use crate::native::cache::default_root;
 use cembra_vm::value::Category;
 
 /// The tier of an argument.
 ///
 /// # Errors
 /// This build has no such tier, or there is no C compiler.
-pub(super) fn field_tier(tier: TierArg) -> Result<FieldTier, Report> {
+pub(super) fn field_tier(tier: TierArg, cache: CacheArg) -> Result<FieldTier, Report> {
     let refused = |what: String| Report::new(Category::Host, Phase::Compile, what);
     match tier {
         TierArg::Interpreter => Ok(FieldTier::Interpreter),
         TierArg::Jit if cfg!(feature = "jit") => Ok(FieldTier::Jit),
         TierArg::Jit => Err(refused("--tier jit: built without the feature `jit`".to_owned())),
         TierArg::Native => {
-            let cache = default_root().and_then(|root| NativeCache::new(root, None));
+            let cache = native_cache(cache, SourceArg::C);
             cache.map(FieldTier::Native).map_err(|error| refused(format!("--tier native: {error}")))
         }
     }

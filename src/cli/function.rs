@@ -1,5 +1,6 @@
 //! `cembra function`: calls, checks and shows functions in Python-like text.
 
+use crate::cli::build_args::SourceArg;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::function_args::{
@@ -9,6 +10,7 @@ use crate::cli::function_batch::{check_batch, run_batch};
 use crate::cli::function_call::{Failed, call, compiled, norm_text, options, pyast_text, report, types};
 use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
 use crate::cli::function_value::{large_integer, plain, read_arguments};
+use crate::cli::native_cache::native_cache;
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::tier_arg::TierArg;
 use crate::cli::{complain, print};
@@ -21,7 +23,6 @@ use crate::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function,
 };
 use crate::inspect::machine_code_text;
-use crate::native::cache::default_root;
 use crate::native::{ArrayLayout, NativeCache, NativeError, NativeResult, ProgramCall, call_library};
 use crate::python::{Positions, SourceLines, pyast_document, pyast_schema};
 use crate::schema::tree_text;
@@ -107,11 +108,11 @@ fn printed(args: &FunctionRunArgs, value: &Value, arrays: &[Value]) -> String {
 
 /// Calls a function as a library of the cache; nothing if it raises.
 fn native_call(
+    cache: &NativeCache,
     compiled: &CompiledFunction,
     values: &[Value],
     dump: &StageDump,
 ) -> Result<Option<(Value, Vec<Value>)>, NativeError> {
-    let cache = NativeCache::new(default_root()?, None)?;
     let program = compiled.bound().program().clone();
     let call = ProgramCall::new(compiled.name(), program, ArrayLayout::Strided)?;
     let library = cache.library_observed(&call, dump)?;
@@ -146,7 +147,8 @@ fn called(
     if args.tier == TierArg::Native && !args.budget.budget().is_default() {
         complain("note: the interpreter runs it: a library takes no budget");
     } else if args.tier == TierArg::Native {
-        match native_call(compiled, values, dump) {
+        let cache = native_cache(args.cache, SourceArg::C);
+        match cache.and_then(|cache| native_call(&cache, compiled, values, dump)) {
             Ok(Some((value, arrays))) => return Ok(printed(args, &value, &arrays)),
             // The interpreter raises the same, and knows more about it.
             Ok(None) => {}

@@ -61,6 +61,7 @@ pub mod model_batch;
 pub mod model_options;
 pub mod model_result;
 pub mod model_source;
+pub mod native_cache;
 pub mod ops;
 pub mod progress;
 pub mod report;

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
 
 /// The version of the folder's form.
 const VERSION: &str = "v1";
@@ -45,6 +46,8 @@ pub struct NativeCache {
     root: PathBuf,
     backend: Arc<dyn Backend>,
     size_limit: u64,
+    /// The folder, if it goes with the last clone.
+    _own: Option<Arc<TempDir>>,
 }
 
 /// A build in a cache.
@@ -99,7 +102,19 @@ impl NativeCache {
 
     /// The cache in a folder for builds by these steps.
     pub fn of(backend: impl Backend + 'static, root: impl Into<PathBuf>) -> NativeCache {
-        NativeCache { root: root.into(), backend: Arc::new(backend), size_limit: SIZE_LIMIT }
+        NativeCache { root: root.into(), backend: Arc::new(backend), size_limit: SIZE_LIMIT, _own: None }
+    }
+
+    /// A cache for builds by these steps in a folder of its own among those for temporary files: it is removed with the last
+    /// clone. Libraries that are loaded stay loaded. A process that is killed, and a cache in a static, leave it.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn of_process(backend: impl Backend + 'static) -> Result<NativeCache, NativeError> {
+        let own = tempfile::Builder::new().prefix("cembra-").tempdir();
+        let own = own.map_err(|error| NativeError::file(std::env::temp_dir(), error))?;
+        let cache = NativeCache::of(backend, own.path());
+        Ok(NativeCache { _own: Some(Arc::new(own)), ..cache })
     }
 
     /// The same cache with another limit of bytes; 512 MiB is the usual one. After a build, folders go that were not used

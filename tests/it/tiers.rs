@@ -27,7 +27,9 @@ def caught(a, i):
 ";
 
 fn cembra(args: &[&str]) -> Output {
-    cembra_with_cache(args, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("tiers"))
+    // Another process removes it when this one has ended.
+    let caches = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native");
+    cembra_with_cache(args, &caches.join(std::process::id().to_string()))
 }
 
 fn cembra_with_cache(args: &[&str], cache: &Path) -> Output {
@@ -105,10 +107,7 @@ fn native_code_is_shown_in_the_language_of_a_backend() {
     assert!(c.starts_with("runs as: C\n") && c.contains("static cembra_f64 r0("), "{c}");
     let rust = explain("x * x + 1.0", "x=2.0", &["--backend", "rust"]);
     assert!(rust.starts_with("runs as: Rust\n") && rust.contains("fn r0(run"), "{rust}");
-    assert!(
-        rust.contains("        /* 0: ") && rust.lines().last().expect("a line").contains("Rust "),
-        "{rust}"
-    );
+    assert!(rust.contains("        /* 0: ") && timed_stages(&rust).contains(&"load"), "{rust}");
     let json = explain("x * x", "x=2.0", &["--backend", "rust", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!((&json["runs"], &json["c"]), (&"Rust".into(), &serde_json::Value::Null));

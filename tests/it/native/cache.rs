@@ -116,6 +116,22 @@ fn a_moved_cache_is_a_hit() {
 }
 
 #[test]
+fn a_cache_of_a_process_goes_with_its_last_handle() {
+    let compiler = Compiler::find(None).expect("a compiler");
+    let cache = NativeCache::of_process(NativeBuild::c(CompileC::new(compiler, ""))).expect("a folder");
+    let place = folder(&cache, SOURCE);
+    let root = place.ancestors().nth(3).expect("the root").to_owned();
+    let other = cache.clone();
+    drop(cache);
+    assert_eq!(folder(&other, SOURCE), place);
+    let library = other.library(&call(SOURCE)).expect("a library");
+    drop(other);
+    assert!(!root.exists());
+    let found = call_library(&library, &seven()).expect("no error").results;
+    assert_eq!(found, [Value::Scalar(ScalarValue::Int64(22))]);
+}
+
+#[test]
 fn many_threads_build_once() {
     let (root, cache) = fresh();
     let sources: Vec<String> = (0..4).map(|n| format!("def f(n):\n    return n * {n} + 1\n")).collect();

@@ -617,6 +617,34 @@ fn the_cache_is_looked_at() {
     let list = text(&cembra(&["cache", "list"], folder));
     assert!(list.ends_with(" split (INT64) -> tuple<INT64,INT64,BOOLEAN>\n"), "{list}");
     assert_eq!(text(&cembra(&["cache", "verify"], folder)), "1 of 1 builds are sound\n");
+    // Another function, for this process alone.
+    let run =
+        ["function", "run", "f.py", "squares", "--args", "[3]", "--tier", "native", "--cache", "process"];
+    let temporary = folder.join("temporary");
+    fs::create_dir(&temporary).expect("a folder");
+    let ran = Command::new(env!("CARGO_BIN_EXE_cembra"))
+        .args(run)
+        .current_dir(folder)
+        .env("CEMBRA_CACHE_DIR", folder.join("cache"))
+        .env("TMPDIR", &temporary)
+        .output()
+        .expect("the command starts");
+    assert_eq!(text(&ran), "[0,1,4]\n");
+    assert_eq!(fs::read_dir(&temporary).expect("a folder").count(), 0);
+    assert_eq!(text(&cembra(&["cache", "verify"], folder)), "1 of 1 builds are sound\n");
+    let program = fs::read_dir(folder.join("cache/v1")).expect("a folder").flatten().find_map(|group| {
+        let builds = fs::read_dir(group.path()).ok()?.flatten();
+        builds.map(|build| build.path().join("program.txt")).find(|path| path.is_file())
+    });
+    let program = program.expect("the program of the build");
+    fs::write(&program, "cut").expect("it is written");
+    let verified = cembra(&["cache", "verify"], folder);
+    let place = program.parent().expect("the build").display();
+    assert_eq!(verified.status.code(), Some(1));
+    assert_eq!(
+        text(&verified),
+        format!("damaged: {place}: program.txt: its size differs\n0 of 1 builds are sound\n")
+    );
     assert_eq!(text(&cembra(&["cache", "clear"], folder)), "1 builds removed\n");
     assert_eq!(text(&cembra(&["cache", "list"], folder)), "");
 }
