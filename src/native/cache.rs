@@ -4,11 +4,11 @@
 //! <root>/v1/ab/abcdef…(32 digits)/      a complete build
 //! <root>/v1/ab/abcdef….lock             held by whoever builds it; others wait, then find it
 //! <root>/v1/tmp/…                       builds under way: renamed when they are complete
-//! <root>/v1/compilers.json              what compilers say about themselves, by path, size and time
+//! <root>/v1/compilers.json              what compilers say about themselves, by their files
 //! ```
 //!
 //! The key is 128 bits of the program without names and places, the layout, the steps with their versions, the compiler
-//! with its version and flags, and what it takes the processor for. Parts of it stand in `build.json`, and are compared.
+//! with its files, version and flags, and what it takes the processor for. Parts of it stand in `build.json`, and are compared.
 //!
 //! 1. A folder is never changed: it is renamed into place, and removed as a whole.
 //! 2. A hit neither translates nor asks the compiler anything.
@@ -16,9 +16,10 @@
 
 use crate::native::backend::Backend;
 use crate::native::build::{NativeBuild, load};
-use crate::native::compiler::{self, CompileC, CompileRust, CompiledLanguage, Compiler};
+use crate::native::compiler::{CompileC, CompileRust};
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
+use crate::native::known_compiler::known_compiler;
 use crate::native::made::verify;
 use crate::native::observer::{BuildObserver, CACHE_HIT, CACHE_MISS, LOAD, NoText, PUBLISH};
 use crate::native::stage::{C, ProgramCall, Rust};
@@ -86,7 +87,7 @@ impl NativeCache {
     /// There is no compiler.
     pub fn new(root: impl Into<PathBuf>, compiler: Option<&Path>) -> Result<NativeCache, NativeError> {
         let root = root.into();
-        let compiler = known_compiler::<C>(&root, compiler)?;
+        let compiler = known_compiler::<C>(&known_in(&root), compiler)?;
         Ok(NativeCache::of(NativeBuild::c(CompileC::new(compiler, &root)), root))
     }
 
@@ -96,7 +97,7 @@ impl NativeCache {
     /// There is no compiler.
     pub fn rust(root: impl Into<PathBuf>, compiler: Option<&Path>) -> Result<NativeCache, NativeError> {
         let root = root.into();
-        let compiler = known_compiler::<Rust>(&root, compiler)?;
+        let compiler = known_compiler::<Rust>(&known_in(&root), compiler)?;
         Ok(NativeCache::of(NativeBuild::rust(CompileRust::new(compiler, &root)), root))
     }
 
@@ -230,6 +231,7 @@ impl NativeCache {
             "language": self.backend.language(),
             "compiler": compiler.path,
             "compiler version": compiler.version,
+            "compiler files": compiler.files,
             "target": compiler.target,
             "flags": self.backend.flags(),
         });
@@ -301,6 +303,11 @@ impl NativeCache {
     }
 }
 
+/// The file of what compilers have said about themselves.
+fn known_in(root: &Path) -> PathBuf {
+    root.join(VERSION).join("compilers.json")
+}
+
 /// The folders of builds.
 fn folders(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let is_digits = |path: &Path, count: usize| {
@@ -361,52 +368,4 @@ fn used(folder: &Path) -> SystemTime {
 fn touch(folder: &Path) {
     let file = File::options().append(true).open(folder.join(BUILD_JSON));
     let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
-}
-
-/// The compiler, as the cache knows it: what it said about itself is kept as long as its file stays the same, and the
-/// processor.
-fn known_compiler<L: CompiledLanguage>(root: &Path, named: Option<&Path>) -> Result<Compiler, NativeError> {
-    let program = compiler::chosen::<L>(named);
-    // Another file may be what is run, and is replaced by an update: it is asked each time.
-    let identity = program.as_deref().filter(|_| L::FOLLOWS_LINKS).and_then(identity);
-    let path = root.join(VERSION).join("compilers.json");
-    let text = fs::read_to_string(&path).unwrap_or_default();
-    let mut known: Map<String, Json> = serde_json::from_str(&text).unwrap_or_default();
-    if let Some((program, identity)) = program.as_ref().zip(identity.as_ref()) {
-        let of_known = known.get(identity).and_then(|json| {
-            let text = |name: &str| json.get(name)?.as_str().map(str::to_owned);
-            Some(Compiler { path: program.clone(), version: text("version")?, target: text("target")? })
-        });
-        if let Some(compiler) = of_known {
-            return Ok(compiler);
-        }
-    }
-    let compiler = Compiler::find_for::<L>(named)?;
-    if let Some(identity) = identity.filter(|_| program.as_ref() == Some(&compiler.path)) {
-        known.insert(identity, json!({ "version": compiler.version, "target": compiler.target }));
-        // What cannot be written is asked again.
-        let _ = write_known(&path, &known);
-    }
-    Ok(compiler)
-}
-
-fn write_known(path: &Path, known: &Map<String, Json>) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    std::io::Write::write_all(&mut file, serde_json::to_string_pretty(known)?.as_bytes())?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// A compiler's file, and the processor.
-fn identity(program: &Path) -> Option<String> {
-    let data = program.metadata().ok()?;
-    let time = data.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    // The first processor stands for all.
-    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let lines = processors.split("\n\n").next().unwrap_or_default().lines();
-    let names: Vec<&str> =
-        lines.filter(|line| line.starts_with("model name") || line.starts_with("flags")).collect();
-    let parts = (program.to_string_lossy().into_owned(), data.len(), time.as_nanos(), names.join("\n"));
-    Some(StepKey::of(&parts).to_string()[..32].to_owned())
 }

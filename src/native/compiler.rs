@@ -9,6 +9,7 @@
 //! What differs between languages is in [`CompiledLanguage`].
 
 use crate::native::build_system::{BuildJob, BuildSystem, Direct};
+use crate::native::compiler_file::{file_identity, program_of};
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_LOG, BuildFolder, BuildState, PROGRAM_TXT, remove};
 use crate::native::stage::{C, CompilableSource, Language, Rust};
@@ -35,8 +36,10 @@ pub trait CompiledLanguage: Language + Clone + std::fmt::Debug {
     const VARIABLES: &'static [&'static str];
     /// Names of compilers, the first one that there is being taken.
     const NAMES: &'static [&'static str];
-    /// True if a compiler may be called by another name than its own.
-    const FOLLOWS_LINKS: bool;
+    /// True if the program that is called is the compiler, or calls the same one as long as it stays the same.
+    const IS_ITSELF: bool;
+    /// Questions for the program that compiles, and where that is below the answer; the first one that leads to a program.
+    const BEHIND: &'static [(&'static [&'static str], &'static str)];
     /// The question what it takes the processor for.
     const TARGET: &'static [&'static str];
     /// Optimised for this processor. Nothing is contracted or reordered: values are those of the interpreter.
@@ -52,7 +55,9 @@ impl CompiledLanguage for C {
     const STEP: &'static str = "CompileC";
     const VARIABLES: &'static [&'static str] = &["CEMBRA_CC", "CC"];
     const NAMES: &'static [&'static str] = &["cc", "clang", "gcc"];
-    const FOLLOWS_LINKS: bool = true;
+    const IS_ITSELF: bool = true;
+    const BEHIND: &'static [(&'static [&'static str], &'static str)] =
+        &[(&["-print-prog-name=cc1"], ""), (&["-print-prog-name=clang"], "")];
     const TARGET: &'static [&'static str] = &["-march=native", "-dM", "-E", "-x", "c", "/dev/null"];
     const FLAGS: &'static [&'static str] = &[
         "-std=gnu11",
@@ -79,8 +84,10 @@ impl CompiledLanguage for Rust {
     const STEP: &'static str = "CompileRust";
     const VARIABLES: &'static [&'static str] = &["CEMBRA_RUSTC", "RUSTC"];
     const NAMES: &'static [&'static str] = &["rustc"];
-    // rustup looks at the name that it is called by.
-    const FOLLOWS_LINKS: bool = false;
+    // That of rustup chooses by folder and environment.
+    const IS_ITSELF: bool = false;
+    const BEHIND: &'static [(&'static [&'static str], &'static str)] =
+        &[(&["--print", "sysroot"], "bin/rustc")];
     const TARGET: &'static [&'static str] = &["--print", "cfg", "-C", "target-cpu=native"];
     const FLAGS: &'static [&'static str] = &[
         "--edition=2021",
@@ -109,12 +116,16 @@ pub struct Compiler {
     pub version: String,
     /// A digest of the macros that it defines for this processor.
     pub target: String,
+    /// The program that compiles where that is another one.
+    pub behind: Option<PathBuf>,
+    /// Both programs with all links followed: paths, sizes, times, and digests of scripts.
+    pub files: Vec<String>,
 }
 
 impl Fingerprint for Compiler {
     fn feed(&self, to: &mut Fingerprinter) {
         let path = self.path.to_string_lossy().into_owned();
-        to.group("Compiler", &[&path, &self.version, &self.target]);
+        to.group("Compiler", &[&path, &self.version, &self.target, &self.files]);
     }
 }
 
@@ -164,7 +175,7 @@ impl Compiler {
             hint: L::HINT,
             tried: format!("{}: {why}", program.display()),
         };
-        let path = found(program, L::FOLLOWS_LINKS).ok_or_else(|| none("not found".to_owned()))?;
+        let path = found(program).ok_or_else(|| none("not found".to_owned()))?;
         let answer = |arguments: &[&str]| {
             let mut output = tempfile::tempfile().map_err(|error| none(error.to_string()))?;
             let copy = output.try_clone().map_err(|error| none(error.to_string()))?;
@@ -184,7 +195,20 @@ impl Compiler {
         };
         let version = answer(&["--version"])?.lines().next().unwrap_or_default().to_owned();
         let target = StepKey::of(&answer(L::TARGET)?).to_string()[..32].to_owned();
-        Ok(Compiler { path, version, target })
+        let behind =
+            L::BEHIND.iter().find_map(|(question, below)| program_of(&answer(question).ok()?, below));
+        Ok(Compiler::of_answers(path, version, target, behind))
+    }
+
+    /// A compiler that has said this, with its files as they are.
+    pub(super) fn of_answers(
+        path: PathBuf,
+        version: String,
+        target: String,
+        behind: Option<PathBuf>,
+    ) -> Compiler {
+        let files = std::iter::once(&path).chain(&behind).map(|path| file_identity(path).unwrap_or_default());
+        Compiler { files: files.collect(), path, version, target, behind }
     }
 }
 
@@ -197,17 +221,14 @@ fn preferred<L: CompiledLanguage>(named: Option<&Path>) -> Option<PathBuf> {
 /// The file of the compiler that [`Compiler::find`] asks first.
 pub(super) fn chosen<L: CompiledLanguage>(named: Option<&Path>) -> Option<PathBuf> {
     match preferred::<L>(named) {
-        Some(named) => found(&named, L::FOLLOWS_LINKS),
-        None => L::NAMES.iter().find_map(|name| found(Path::new(name), L::FOLLOWS_LINKS)),
+        Some(named) => found(&named),
+        None => L::NAMES.iter().find_map(|name| found(Path::new(name))),
     }
 }
 
-/// A program along `PATH`, with all links followed or none.
-fn found(program: &Path, follows_links: bool) -> Option<PathBuf> {
-    let absolute = |path: PathBuf| match follows_links {
-        true => path.canonicalize().ok(),
-        false => std::path::absolute(path).ok().filter(|path| path.is_file()),
-    };
+/// A program along `PATH`. Links are not followed: some programs look at the name that they are called by.
+fn found(program: &Path) -> Option<PathBuf> {
+    let absolute = |path: PathBuf| std::path::absolute(path).ok().filter(|path| path.is_file());
     if program.components().count() > 1 {
         return absolute(program.to_owned());
     }

@@ -17,6 +17,7 @@
 //! | [`backend`] | the sets of steps that there are |
 //! | [`bindings`] | what lets others call a source: C header, Python module |
 //! | [`compiler`] | which compiler there is, what it is asked to do, and for how long |
+//! | `compiler_file`, `known_compiler` | which files a compiler is, and what it said about itself as long as they stay |
 //! | [`build_system`] | how the compiler is asked: itself, or by a script and a Makefile |
 //! | [`made`] | whether what a compiler made is the library that was wanted |
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
@@ -38,8 +39,10 @@ pub mod c;
 pub mod cache;
 pub mod call;
 pub mod compiler;
+mod compiler_file;
 pub mod error;
 pub mod folder;
+mod known_compiler;
 pub mod made;
 pub mod observer;
 mod operation;

@@ -203,7 +203,7 @@ fn a_cache_stays_within_its_limit() {
 fn fake(folder: &Path, rest: &str) -> PathBuf {
     let path = folder.join("fakecc");
     let script = format!(
-        "#!/bin/sh\ncase \"$1\" in --version) echo fake 1;; -march=native) echo x;; *) {rest};; esac\n"
+        "#!/bin/sh\ncase \"$1\" in --version) echo fake 1;; -march=native) echo x;; -print*) exec cc \"$@\";; *) {rest};; esac\n"
     );
     fs::write(&path, script).expect("it is written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can run");
@@ -241,11 +241,70 @@ fn a_replaced_compiler_is_another_key() {
     let (root, cache) = fresh();
     let first = folder(&cache, SOURCE);
     let wrapper = fake(root.path(), "exec cc \"$@\"");
-    let one = NativeCache::new(root.path(), Some(&wrapper)).expect("it answers");
-    let of_wrapper = folder(&one, SOURCE);
+    let of =
+        |compiler: &Path| folder(&NativeCache::new(root.path(), Some(compiler)).expect("it answers"), SOURCE);
+    let of_wrapper = of(&wrapper);
     assert_ne!(of_wrapper, first);
-    let text = fs::read_to_string(&wrapper).expect("a script").replace("fake 1", "fake number 2");
-    fs::write(&wrapper, text).expect("it is written");
-    let two = NativeCache::new(root.path(), Some(&wrapper)).expect("it answers");
-    assert_ne!(folder(&two, SOURCE), of_wrapper);
+    assert_eq!(of(&wrapper), of_wrapper);
+    // Another version.
+    let text = fs::read_to_string(&wrapper).expect("a script");
+    fs::write(&wrapper, text.replace("fake 1", "fake number 2")).expect("it is written");
+    assert_ne!(of(&wrapper), of_wrapper);
+    // Another script of the same version, size and time, by its digest alone.
+    let time = fs::metadata(&wrapper).and_then(|data| data.modified()).expect("it is there");
+    let before = of(&wrapper);
+    let text = fs::read_to_string(&wrapper).expect("a script");
+    fs::write(&wrapper, text.replace("exec cc \"$@\";; esac", "exec cc  $@ ;; esac")).expect("it is written");
+    assert_ne!(fs::read_to_string(&wrapper).expect("a script"), text);
+    fs::File::options().write(true).open(&wrapper).and_then(|file| file.set_modified(time)).expect("a time");
+    assert_ne!(of(&wrapper), before);
+    // A link that leads to another compiler of the same version.
+    let (link, other) = (root.path().join("link"), root.path().join("othercc"));
+    fs::copy(&wrapper, &other).expect("it is copied");
+    std::os::unix::fs::symlink(&wrapper, &link).expect("a link");
+    let of_link = of(&link);
+    assert_eq!(of(&link), of_link);
+    fs::remove_file(&link).expect("it goes");
+    std::os::unix::fs::symlink(&other, &link).expect("a link");
+    assert_ne!(of(&link), of_link);
+}
+
+/// A script stays as it is, and the program that it calls is replaced by another one that says the same about itself.
+#[test]
+fn a_compiler_behind_a_script_is_part_of_the_key() {
+    let (root, _) = fresh();
+    let behind = root.path().join("cc1");
+    fs::write(&behind, "one").expect("it is written");
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in -print*) echo '{}';; *) exec cc \"$@\";; esac\n",
+        behind.display()
+    );
+    let wrapper = root.path().join("wrapper");
+    fs::write(&wrapper, script).expect("it is written");
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("it can run");
+    let of_wrapper = || folder(&NativeCache::new(root.path(), Some(&wrapper)).expect("it answers"), SOURCE);
+    let first = of_wrapper();
+    assert_eq!(of_wrapper(), first);
+    fs::write(&behind, "another").expect("it is written");
+    let second = of_wrapper();
+    assert_ne!(second, first);
+    let json = fs::read_to_string(second.join("build.json")).expect("it is there");
+    assert!(
+        json.contains(&format!("{}, 7 bytes, time ", behind.canonicalize().expect("it is there").display()))
+    );
+}
+
+/// A program may do another thing by another name, as those that call compilers by links do.
+#[test]
+fn a_compiler_is_called_by_its_own_name() {
+    let (root, _) = fresh();
+    let many = root.path().join("many");
+    let script = "#!/bin/sh\ncase \"$0\" in */mycc) exec cc \"$@\";; esac\nexit 1\n";
+    fs::write(&many, script).expect("it is written");
+    fs::set_permissions(&many, fs::Permissions::from_mode(0o755)).expect("it can run");
+    let link = root.path().join("mycc");
+    std::os::unix::fs::symlink(&many, &link).expect("a link");
+    let cache = NativeCache::new(root.path(), Some(&link)).expect("it answers");
+    assert_eq!(gives(&cache, SOURCE), Value::Scalar(ScalarValue::Int64(22)));
+    assert!(Compiler::at(&many).is_err());
 }
