@@ -12,14 +12,15 @@ use crate::native::build_system::{BuildJob, BuildSystem, Direct};
 use crate::native::compiler_file::{file_identity, program_of};
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_LOG, BuildFolder, BuildState, PROGRAM_TXT, remove};
+use crate::native::process::finished;
 use crate::native::stage::{C, CompilableSource, Language, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step, StepKey};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// What a compiler may take by default.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -234,37 +235,6 @@ fn found(program: &Path) -> Option<PathBuf> {
     }
     let folders = std::env::var_os("PATH")?;
     absolute(std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())?)
-}
-
-/// Runs a command to its end; `None` if it has not ended in time, and is stopped.
-fn finished(mut command: Command, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.spawn()?;
-    let begin = Instant::now();
-    let mut pause = Duration::from_micros(500);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if begin.elapsed() > limit {
-            stop(&mut child);
-            return Ok(None);
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(5));
-    }
-}
-
-/// Stops a process and those that it has begun.
-fn stop(child: &mut std::process::Child) {
-    #[cfg(unix)]
-    if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
-        // It may have ended by itself.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 /// The step that compiles a source of a language in a folder, by a build system.

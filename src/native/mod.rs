@@ -18,6 +18,7 @@
 //! | [`bindings`] | what lets others call a source: C header, Python module |
 //! | [`compiler`] | which compiler there is, what it is asked to do, and for how long |
 //! | `compiler_file`, `known_compiler` | which files a compiler is, and what it said about itself as long as they stay |
+//! | [`process`] | how long a compiler runs, and how it is stopped with all that it has begun |
 //! | [`build_system`] | how the compiler is asked: itself, or by a script and a Makefile |
 //! | [`made`] | whether what a compiler made is the library that was wanted |
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
@@ -46,6 +47,7 @@ mod known_compiler;
 pub mod made;
 pub mod observer;
 mod operation;
+pub mod process;
 pub mod rust;
 pub mod stage;
 mod syntax;

@@ -5,7 +5,9 @@
 
 use crate::native::{fresh, function};
 use cembra::native::cache::{clear, entries};
-use cembra::native::{ArrayLayout, NativeCache, NativeError, ProgramCall, call_library};
+use cembra::native::{
+    ArrayLayout, CompileC, Compiler, NativeBuild, NativeCache, NativeError, ProgramCall, call_library,
+};
 use cembra::vm::value::{ScalarValue, Value};
 use fastrand::Rng;
 use std::fs;
@@ -224,4 +226,80 @@ fn equal_keys_of_two_programs_are_told_apart() {
     check(&cache, 2).expect("a library");
     check(&cache, 1).expect("a library");
     assert_eq!(place(2), second);
+}
+
+/// A compiler that begins another process and waits for it, for as long as the test takes; both leave their numbers.
+fn hanging(folder: &Path) -> PathBuf {
+    let path = folder.join("hangingcc");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *.so*) ;; *) exec cc \"$@\";; esac\nsleep 600 &\necho \"$$ $!\" > '{}'\nwait\n",
+        folder.join("numbers").display()
+    );
+    fs::write(&path, script).expect("it is written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can run");
+    path
+}
+
+/// The processes that a hanging compiler has begun, as soon as there are any.
+fn numbers(folder: &Path) -> Vec<String> {
+    let begin = Instant::now();
+    loop {
+        let text = fs::read_to_string(folder.join("numbers")).unwrap_or_default();
+        let numbers: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        if numbers.len() == 2 {
+            return numbers;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "the compiler was not called");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until these processes have ended; whether somebody has asked how does not matter.
+fn have_ended(numbers: &[String]) {
+    let is_running = |number: &String| {
+        let state = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    let begin = Instant::now();
+    while numbers.iter().any(is_running) {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{numbers:?} still run");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_compiler_that_hangs_is_stopped_with_what_it_has_begun() {
+    let (folder, _) = fresh();
+    let compiler = Compiler::at(&hanging(folder.path())).expect("it answers");
+    let compile = CompileC::new(compiler, "").time_limit(Duration::from_millis(500));
+    let cache = NativeCache::of(NativeBuild::c(compile), folder.path().join("cache"));
+    let error = cache.library(&call(1)).expect_err("it hangs");
+    assert!(matches!(error, NativeError::Time { .. }), "{error}");
+    have_ended(&numbers(folder.path()));
+    // Nothing is left of it, and another compiler builds the same.
+    let left = fs::read_dir(folder.path().join("cache/v1/tmp")).expect("a folder").count();
+    assert_eq!((left, entries(&folder.path().join("cache"))), (0, Vec::new()));
+    is_usable(folder.path(), "after a compiler that hangs");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_build_that_is_interrupted_stops_its_compiler() {
+    let (folder, _) = fresh();
+    let compiler = hanging(folder.path());
+    fs::write(folder.path().join("f.py"), "def f(n):\n    return n\n").expect("it is written");
+    for signal in ["INT", "TERM"] {
+        let mut build = Command::new(env!("CARGO_BIN_EXE_cembra"));
+        build.args(["build", "f.py", "-o", "out", "-e", "f(i64)", "--compiler"]).arg(&compiler);
+        build.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut build = build.spawn().expect("it starts");
+        let begun = numbers(folder.path());
+        let sent = Command::new("kill").args([format!("-{signal}"), build.id().to_string()]).status();
+        assert!(sent.expect("a signal is sent").success());
+        assert!(!build.wait().expect("it ends").success());
+        have_ended(&begun);
+        assert!(!folder.path().join("out/libf.so").exists());
+        fs::remove_file(folder.path().join("numbers")).expect("it goes");
+    }
 }

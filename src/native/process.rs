@@ -1,0 +1,69 @@
+//! Processes of compilers: run within a time limit, and stopped with all that they have begun.
+//!
+//! 1. A compiler has a process group of its own, so that what it has begun is stopped with it.
+//! 2. Signals of a terminal do not reach that group: who ends this process for one calls [`stop_all`] before.
+
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Compilers that run.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Runs a command to its end; `None` if it has not ended in time, and is stopped.
+pub(super) fn finished(mut command: Command, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = Running::spawn(command)?;
+    let begin = Instant::now();
+    let mut pause = Duration::from_micros(500);
+    loop {
+        if let Some(status) = child.0.try_wait()? {
+            return Ok(Some(status));
+        }
+        if begin.elapsed() > limit {
+            stop_group(child.0.id());
+            let _ = child.0.kill();
+            let _ = child.0.wait();
+            return Ok(None);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+}
+
+/// Stops all compilers that run in this process, and what they have begun: for a process that is about to end.
+pub fn stop_all() {
+    // Nobody forgets his compiler meanwhile, so that the numbers are those of compilers.
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.iter().for_each(|id| stop_group(*id));
+}
+
+/// A compiler that runs, and is known to [`stop_all`].
+struct Running(Child);
+
+impl Running {
+    fn spawn(mut command: Command) -> std::io::Result<Running> {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = command.spawn()?;
+        running.push(child.id());
+        Ok(Running(child))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let id = self.0.id();
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| *known != id);
+    }
+}
+
+/// Stops a process group; it may have ended by itself.
+fn stop_group(id: u32) {
+    #[cfg(unix)]
+    if let Some(group) = rustix::process::Pid::from_raw(id as i32) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    #[cfg(not(unix))]
+    let _ = id;
+}
