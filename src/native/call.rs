@@ -1,7 +1,9 @@
 //! Calls of a library with values, as functions are called.
 
+use cembra_vm::frame::FrameError;
 use cembra_vm::library::{Argument, BoundaryError, Library, Raised};
 use cembra_vm::machine::NdViewMut;
+use cembra_vm::machine::error::RunError;
 use cembra_vm::value::Value;
 use std::sync::Arc;
 use thiserror::Error;
@@ -24,6 +26,12 @@ pub enum NativeCallError {
     /// The library raised.
     #[error(transparent)]
     Raised(#[from] Raised),
+    /// The interpreter stopped.
+    #[error(transparent)]
+    Run(Box<RunError>),
+    /// The interpreter has no memory for the program.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
 }
 
 /// Calls a library with values. Arrays that it changes are copied first: the arguments stay as they are.

@@ -1,6 +1,7 @@
 //! Why there is no library.
 
 use cembra_vm::library::LibraryError;
+use cembra_vm::machine::BindError;
 use cembra_vm::program::ValueId;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -125,6 +126,22 @@ pub enum NativeError {
         entry: String,
         /// What is wrong.
         error: LibraryError,
+    },
+    /// There is no backend of this name.
+    #[error("there is no backend {name}: there are {known}")]
+    NoBackend {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// The machine does not take the program.
+    #[error("{name}: {error}")]
+    NotBound {
+        /// The function.
+        name: String,
+        /// Why.
+        error: BindError,
     },
     /// A file or folder.
     #[error("{}: {message}", path.display())]

@@ -15,6 +15,7 @@
 //! | [`c`] | programs as C11: locals, operators, elements, jumps, calls, errors |
 //! | [`rust`] | programs on scalars as Rust, at the same boundary |
 //! | [`backend`] | the sets of steps that there are |
+//! | [`backends`] | backends by name, with the interpreter: programs that can be called |
 //! | [`bindings`] | what lets others call a source: C header, Python module |
 //! | [`compiler`] | which compiler there is, what it is asked to do, and for how long |
 //! | `compiler_file`, `known_compiler` | which files a compiler is, and what it said about itself as long as they stay |
@@ -33,6 +34,7 @@
 //! 4. A folder is complete when its `build.json` says so, and that is written last.
 
 pub mod backend;
+pub mod backends;
 pub mod bindings;
 pub mod build;
 pub mod build_system;
@@ -53,6 +55,7 @@ pub mod stage;
 mod syntax;
 
 pub use backend::Backend;
+pub use backends::{Backends, CompiledProgram, InterpretedProgram, Interpreter, ProgramCompiler};
 pub use bindings::CBindings;
 pub use build::{NativeBuild, load};
 pub use build_system::{BuildSystem, Direct, Scripted};

@@ -124,6 +124,11 @@ impl ProgramCall {
         fixed
     }
 
+    /// The value of an input that is part of the program.
+    pub(super) fn fixed_value(&self, input: &str) -> Option<&Value> {
+        self.fixed.iter().find(|(name, _)| **name == *input).map(|(_, value)| value)
+    }
+
     /// The place of an input among all.
     fn number(&self, name: &Arc<str>) -> usize {
         let inputs = &self.program.main().inputs;

@@ -2,6 +2,7 @@
 //! and Python. Functions are compared by the laws of `function`.
 
 mod arrays;
+mod backends;
 mod boundary;
 mod cache;
 mod chosen;
