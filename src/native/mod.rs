@@ -25,6 +25,7 @@
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
 //! | [`cache`] | build folders by key, shared by processes |
 //! | [`build`](mod@build) | the sequence, and loading |
+//! | [`variants`] | variants of a program, built by threads while others run |
 //! | [`observer`] | what looks at the stages of a build in a cache |
 //! | [`call`] | calls of a library with values |
 //!
@@ -53,6 +54,7 @@ pub mod process;
 pub mod rust;
 pub mod stage;
 mod syntax;
+pub mod variants;
 
 pub use backend::Backend;
 pub use backends::{Backends, CompiledProgram, InterpretedProgram, Interpreter, ProgramCompiler};

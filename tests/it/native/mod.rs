@@ -21,6 +21,7 @@ mod rows;
 mod rust;
 mod stress;
 mod sweeps;
+mod variants;
 
 use cembra::function::{CompiledFunction, FunctionModule, FunctionOptions, FunctionType, compile_function};
 use cembra::native::{ArrayLayout, NativeCache, ProgramCall};
