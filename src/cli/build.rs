@@ -16,8 +16,8 @@ use crate::native::folder::{BUILD_LOG, remove};
 use crate::native::made::verify;
 use crate::native::stage::file_text;
 use crate::native::{
-    ArrayLayout, C, CompileSource, CompiledLanguage, Compiler, NativeError, NotTranslated, ProgramCall,
-    ProgramSource, Rust, Scripted, TranslateToC, TranslateToRust, c::header, rust::root_of,
+    ArrayLayout, C, CompileSource, CompiledLanguage, Compiler, Format, NativeError, NotTranslated,
+    ProgramCall, ProgramSource, Rust, Scripted, TranslateToC, TranslateToRust, c::header, rust::root_of,
 };
 use crate::prepare::{Prepare, Source as Preparation};
 use crate::registry::{Dialect, Registry};
@@ -198,7 +198,7 @@ fn write_all<L: CompiledLanguage>(
 }
 
 /// The sources of all functions and programs.
-fn sources<L>(
+fn sources<L: CompiledLanguage>(
     args: &BuildArgs,
     translate: Translate<L>,
     dump: &StageDump,
@@ -211,7 +211,10 @@ fn sources<L>(
         let failed = |error: NotTranslated| native(&error.into());
         let call = ProgramCall::new(name, Arc::new(program), layout(args)).map_err(failed)?;
         dump.write(&format!("program {name}"), || dump_program(call.program()));
-        let source = translate(call, text).map_err(failed)?;
+        let mut source = translate(call, text).map_err(failed)?;
+        if args.format {
+            source = Format::usual::<L>().run(source).map_err(|error| native(&error))?;
+        }
         dump.write(&format!("translate {name}"), || source.text.clone());
         Ok(source)
     };

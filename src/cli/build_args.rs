@@ -42,6 +42,9 @@ pub struct BuildArgs {
     /// Keep what debuggers need.
     #[arg(long)]
     pub debug: bool,
+    /// Have a tool lay out the sources: clang-format, or rustfmt.
+    #[arg(long)]
+    pub format: bool,
     /// Write what each step makes to a folder, one numbered file a stage.
     #[arg(long, value_name = "DIR")]
     pub dump_stages: Option<PathBuf>,

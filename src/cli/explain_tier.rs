@@ -2,8 +2,8 @@
 
 use crate::cli::build_args::SourceArg;
 use crate::cli::dump_stages::StageDump;
-use crate::cli::native_cache::{CacheArg, native_cache};
-use crate::cli::tier_arg::TierArg;
+use crate::cli::native_cache::native_cache;
+use crate::cli::tier_arg::{CacheArg, TierArg};
 use crate::inspect::{Regions, machine_code_text};
 use crate::native::{ArrayLayout, BuildObserver, NativeError, ProgramCall, TranslateToC, TranslateToRust};
 use crate::workflow::Artifact;

@@ -2,8 +2,7 @@
 
 use crate::cli::budget_args::BudgetArgs;
 use crate::cli::build_args::SourceArg;
-use crate::cli::native_cache::CacheArg;
-use crate::cli::tier_arg::TierArg;
+use crate::cli::tier_arg::{CacheArg, TierArg};
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 

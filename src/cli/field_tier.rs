@@ -5,9 +5,9 @@ use crate::backend::{FieldPlan, FieldTier};
 use crate::cli::build_args::SourceArg;
 use crate::cli::complain;
 use crate::cli::explain_tier::explain_tier;
-use crate::cli::native_cache::{CacheArg, native_cache};
+use crate::cli::native_cache::native_cache;
 use crate::cli::report::{Phase, Report};
-use crate::cli::tier_arg::TierArg;
+use crate::cli::tier_arg::{CacheArg, TierArg};
 use cembra_vm::value::Category;
 
 /// The tier of an argument.

@@ -1,8 +1,7 @@
 //! Arguments of `cembra function`.
 
 use crate::cli::budget_args::BudgetArgs;
-use crate::cli::native_cache::CacheArg;
-use crate::cli::tier_arg::TierArg;
+use crate::cli::tier_arg::{CacheArg, TierArg};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 

@@ -1,18 +1,9 @@
-//! The argument `--cache`: how long libraries of `--tier native` are kept.
+//! The cache of `--tier native`, as `--cache` says.
 
 use crate::cli::build_args::SourceArg;
+use crate::cli::tier_arg::CacheArg;
 use crate::native::cache::default_root;
 use crate::native::{CompileC, CompileRust, Compiler, NativeBuild, NativeCache, NativeError, Rust};
-use clap::ValueEnum;
-
-/// How long libraries are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CacheArg {
-    /// In the cache folder, for later runs.
-    Persistent,
-    /// In a folder of this process, which it removes.
-    Process,
-}
 
 /// The cache for libraries of a language.
 ///

@@ -1,4 +1,4 @@
-//! The argument `--tier`.
+//! The arguments `--tier` and `--cache`.
 
 use clap::ValueEnum;
 
@@ -11,4 +11,13 @@ pub enum TierArg {
     Jit,
     /// A library that a C compiler has made, where the program has a form in C.
     Native,
+}
+
+/// How long libraries are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CacheArg {
+    /// In the cache folder, for later runs.
+    Persistent,
+    /// In a folder of this process, which it removes.
+    Process,
 }

@@ -26,8 +26,12 @@ use std::time::Duration;
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// What a question to a compiler may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// Bytes of an answer that are read.
+const LONGEST_ANSWER: u64 = 4 << 20;
 /// Bytes of a log that an error carries.
 const LONGEST_LOG: u64 = 16 << 10;
+/// Bytes of a log that are kept.
+const LONGEST_KEPT: u64 = 1 << 20;
 
 /// A language with compilers.
 pub trait CompiledLanguage: Language + Clone + std::fmt::Debug {
@@ -190,7 +194,7 @@ impl Compiler {
             let mut text = String::new();
             output
                 .seek(SeekFrom::Start(0))
-                .and_then(|_| output.read_to_string(&mut text))
+                .and_then(|_| output.take(LONGEST_ANSWER).read_to_string(&mut text))
                 .map_err(|error| none(error.to_string()))?;
             Ok(text)
         };
@@ -345,7 +349,7 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
         let status =
             finished(command, self.time_limit).map_err(|error| NativeError::file(&compiler, error))?;
         match status {
-            Some(status) if status.success() && made.is_file() => Ok(()),
+            Some(status) if status.success() && made.is_file() => shortened(&log_path),
             Some(status) => {
                 let log = end_of(&log_path);
                 let nothing = if status.success() { ", and made no library" } else { "" };
@@ -354,6 +358,15 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
             None => Err(NativeError::Time { compiler, seconds: self.time_limit.as_secs() }),
         }
     }
+}
+
+/// Keeps the beginning of a long log.
+fn shortened(path: &Path) -> Result<(), NativeError> {
+    let shorten = || match std::fs::metadata(path)?.len() > LONGEST_KEPT {
+        true => File::options().write(true).open(path)?.set_len(LONGEST_KEPT),
+        false => Ok(()),
+    };
+    shorten().map_err(|error: std::io::Error| NativeError::file(path, error))
 }
 
 /// The end of a log.

@@ -21,6 +21,7 @@
 //! | `compiler_file`, `known_compiler` | which files a compiler is, and what it said about itself as long as they stay |
 //! | [`process`] | how long a compiler runs, and how it is stopped with all that it has begun |
 //! | [`build_system`] | how the compiler is asked: itself, or by a script and a Makefile |
+//! | [`format`](mod@format) | tools that lay out a source, for those who ask |
 //! | [`made`] | whether what a compiler made is the library that was wanted |
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
 //! | [`cache`] | build folders by key, shared by processes |
@@ -46,6 +47,7 @@ pub mod compiler;
 mod compiler_file;
 pub mod error;
 pub mod folder;
+pub mod format;
 mod known_compiler;
 pub mod made;
 pub mod observer;
@@ -67,6 +69,7 @@ pub use call::{NativeCallError, NativeResult, call_library};
 pub use compiler::{CompileC, CompileRust, CompileSource, CompiledLanguage, Compiler};
 pub use error::{NativeError, NotTranslated};
 pub use folder::Artifact;
+pub use format::Format;
 pub use observer::BuildObserver;
 pub use rust::TranslateToRust;
 pub use stage::{ArrayLayout, C, CompilableSource, Language, ProgramCall, ProgramSource, Rust};

@@ -200,6 +200,8 @@ pub trait Language: 'static {
     const NAME: &'static str;
     /// The ending of source files, such as `c`.
     const EXTENSION: &'static str;
+    /// The usual formatter and its arguments: from standard input to standard output.
+    const FORMATTER: &'static [&'static str];
     /// A comment of one line.
     fn comment(text: &str) -> String;
 }
@@ -211,6 +213,7 @@ pub enum C {}
 impl Language for C {
     const NAME: &'static str = "C";
     const EXTENSION: &'static str = "c";
+    const FORMATTER: &'static [&'static str] = &["clang-format", "--assume-filename=x.c"];
 
     fn comment(text: &str) -> String {
         format!("/* {} */", text.replace("*/", "* /"))
@@ -224,6 +227,7 @@ pub enum Rust {}
 impl Language for Rust {
     const NAME: &'static str = "Rust";
     const EXTENSION: &'static str = "rs";
+    const FORMATTER: &'static [&'static str] = &["rustfmt", "--edition=2021"];
 
     fn comment(text: &str) -> String {
         C::comment(text)

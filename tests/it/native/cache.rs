@@ -236,6 +236,17 @@ fn compilers_that_fail_are_named() {
     assert!(error.to_string().contains("made no library"), "{error}");
 }
 
+/// A compiler may say more than anybody reads.
+#[test]
+fn the_beginning_of_a_long_log_is_kept() {
+    let (root, _) = fresh();
+    let noisy = fake(root.path(), "head -c 3000000 /dev/zero; exec cc \"$@\"");
+    let cache = NativeCache::new(root.path(), Some(&noisy)).expect("it answers");
+    let log = folder(&cache, SOURCE).join("build.log");
+    assert_eq!(fs::metadata(log).expect("it is there").len(), 1 << 20);
+    assert!(entries(root.path()).iter().all(|entry| entry.damage.is_none()));
+}
+
 #[test]
 fn a_replaced_compiler_is_another_key() {
     let (root, cache) = fresh();

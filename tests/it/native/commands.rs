@@ -578,6 +578,55 @@ fn a_folder_builds_again_without_cembra() {
     assert_eq!(fs::read(out.join("libsplit.so")).expect("the library"), first);
 }
 
+/// Sources are laid out by a tool only if somebody asks, and then by that tool or not at all.
+#[test]
+fn sources_are_formatted_on_request() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let tools = folder.join("tools");
+    fs::create_dir(&tools).expect("a folder");
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
+    let build = |tool: &str, more: &[&str]| {
+        fs::write(tools.join("clang-format"), format!("#!/bin/sh\n{tool}\n")).expect("it is written");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(tools.join("clang-format"), executable).expect("it can be run");
+        Command::new(env!("CARGO_BIN_EXE_cembra"))
+            .args([&["build", "f.py", "-o", "out", "-e", "split(i64)"], more].concat())
+            .current_dir(folder)
+            .env("PATH", &path)
+            .output()
+            .expect("the command starts")
+    };
+    let tool = "echo '/* laid out */'; cat";
+    let plain = build(tool, &[]);
+    assert!(plain.status.success(), "{}", text(&plain));
+    let source = fs::read_to_string(folder.join("out/split.c")).expect("the source");
+    let formatted = build(tool, &["--format"]);
+    assert!(formatted.status.success(), "{}", text(&formatted));
+    let laid_out = fs::read_to_string(folder.join("out/split.c")).expect("the source");
+    assert_eq!(laid_out, format!("/* laid out */\n{source}"));
+    assert!(folder.join("out/libsplit.so").is_file());
+    for (tool, expected) in
+        [("echo 'no such style' >&2; exit 1", "no such style"), ("cat > /dev/null", "gave nothing")]
+    {
+        let failed = build(tool, &["--format"]);
+        assert_eq!(failed.status.code(), Some(1));
+        assert!(
+            text(&failed).contains("clang-format: the formatter") && text(&failed).contains(expected),
+            "{}",
+            text(&failed)
+        );
+    }
+    let no_tool = Command::new(env!("CARGO_BIN_EXE_cembra"))
+        .args(["build", "f.py", "-o", "out", "-e", "split(i64)", "--format"])
+        .current_dir(folder)
+        .env("PATH", folder)
+        .output()
+        .expect("the command starts");
+    assert!(text(&no_tool).contains("clang-format: the formatter cannot run"), "{}", text(&no_tool));
+}
+
 #[test]
 fn what_cannot_be_built_is_said() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
