@@ -264,10 +264,14 @@ impl NativeCache {
         };
         let private = private().map_err(|error| NativeError::file(&under_way, error))?;
         let artifact = self.backend.build(call, private.path(), observer)?;
+        let compiler = self.backend.compiler();
+        if !compiler.is_unchanged() {
+            let what = "the compiler was replaced since the cache was opened: open it again";
+            return Err(NativeError::file(&compiler.path, what));
+        }
         artifact.write_key(key)?;
         // Loads, or is not published.
-        let compiler = &self.backend.compiler().path;
-        verify(&artifact.library(), compiler, artifact.entry(), artifact.signature())?;
+        verify(&artifact.library(), &compiler.path, artifact.entry(), artifact.signature())?;
         remove(folder);
         fs::rename(private.path(), folder).map_err(|error| NativeError::file(folder, error))?;
         observer.ended(PUBLISH, &NoText);

@@ -205,6 +205,12 @@ impl Compiler {
         Ok(Compiler::of_answers(path, version, target, behind))
     }
 
+    /// True if its files are those of which it said what it said.
+    pub(super) fn is_unchanged(&self) -> bool {
+        let Compiler { path, version, target, behind, .. } = self.clone();
+        Compiler::of_answers(path, version, target, behind).files == self.files
+    }
+
     /// A compiler that has said this, with its files as they are.
     pub(super) fn of_answers(
         path: PathBuf,

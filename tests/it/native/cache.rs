@@ -280,6 +280,23 @@ fn a_replaced_compiler_is_another_key() {
     assert_ne!(of(&link), of_link);
 }
 
+/// What another compiler makes is no build under the key of the one before.
+#[test]
+fn a_compiler_that_is_replaced_while_a_cache_is_open_is_named() {
+    let (root, _) = fresh();
+    let wrapper = fake(root.path(), "exec cc \"$@\"");
+    let cache = NativeCache::new(root.path(), Some(&wrapper)).expect("it answers");
+    let there = folder(&cache, SOURCE);
+    fake(root.path(), "exec cc -O0 \"$@\"");
+    assert_eq!(folder(&cache, SOURCE), there);
+    let other = call("def f(n):\n    return n * 4\n");
+    let error = cache.artifact(&other).expect_err("another compiler").to_string();
+    assert!(error.contains("fakecc: the compiler was replaced"), "{error}");
+    let again = NativeCache::new(root.path(), Some(&wrapper)).expect("it answers");
+    assert_ne!(again.artifact(&call(SOURCE)).expect("a build").folder(), there);
+    assert!(again.artifact(&other).is_ok());
+}
+
 /// A script stays as it is, and the program that it calls is replaced by another one that says the same about itself.
 #[test]
 fn a_compiler_behind_a_script_is_part_of_the_key() {
