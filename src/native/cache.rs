@@ -81,7 +81,7 @@ pub fn default_root() -> Result<PathBuf, NativeError> {
 }
 
 impl NativeCache {
-    /// The cache in a folder, with a compiler that is [found](Compiler::find), and asked once.
+    /// The cache in a folder, with a compiler that is [found](crate::native::Compiler::find), and asked once.
     ///
     /// # Errors
     /// There is no compiler.
