@@ -13,8 +13,6 @@ use crate::operator::row_moves::each_chosen;
 use crate::value::array::cell_size;
 use crate::value::budget::Account;
 use crate::value::{ArrayRows, Exhausted, Fault, ScalarType};
-use crate::vector::extremes::Best;
-use crate::vector::fold::{Number, fold};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
@@ -116,11 +114,10 @@ impl Met<'_, '_> {
 }
 
 /// The least and the greatest cell, of missing rows too; `None` without rows.
-fn ends<T: Number + Ord + Into<i64>>(cells: &[T], meter: &Meter<'_>) -> Result<Option<(i64, i64)>, Fault> {
+fn ends<T: Copy + Ord + Into<i64>>(cells: &[T], meter: &Meter<'_>) -> Result<Option<(i64, i64)>, Fault> {
     let Some(mut ends) = cells.first().map(|first| (*first, *first)) else { return Ok(None) };
     for stride in meter.strides(cells.len()) {
-        let cells = &cells[stride?];
-        ends = (ends.0.min(fold::<Best<T, false>>(cells)), ends.1.max(fold::<Best<T, true>>(cells)));
+        ends = cells[stride?].iter().fold(ends, |(least, greatest), x| (least.min(*x), greatest.max(*x)));
     }
     Ok(Some((ends.0.into(), ends.1.into())))
 }
