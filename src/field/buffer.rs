@@ -9,7 +9,9 @@
 
 use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
+use crate::field::geometry::PointRange;
 use crate::field::program::{FieldProgram, FieldRole};
+use crate::field::written::WrittenPoints;
 use cembra_vm::machine::HostCells;
 use cembra_vm::value::array::{MAX_ROWS, cell_size};
 use cembra_vm::value::{NdView, ScalarType, ScalarValue};
@@ -155,6 +157,8 @@ pub struct FieldBuffer {
     pub(super) shape: Vec<usize>,
     pub(super) strides: Vec<isize>,
     pub(super) start: usize,
+    /// The points that have values, unless all of them do.
+    pub(super) written: Option<Arc<WrittenPoints>>,
 }
 
 /// Where the points of a buffer stand among its cells.
@@ -261,7 +265,7 @@ impl FieldBuffer {
             covered = stride * size;
         }
         let (origin, shape, strides) = (origin.to_vec(), shape.to_vec(), strides.to_vec());
-        Ok(FieldBuffer { cells, origin, shape, strides, start })
+        Ok(FieldBuffer { cells, origin, shape, strides, start, written: None })
     }
 
     /// A buffer of one value.
@@ -314,6 +318,8 @@ impl FieldBuffer {
         let axes = first.iter().zip(values.shape()).enumerate();
         let place = self.place(axes.map(|(axis, (first, size))| Some((axis, *first, *size))), &[]);
         self.store_at(&place, values);
+        let range = |(first, size): (&i64, &usize)| PointRange { first: *first, end: first + *size as i64 };
+        self.note_written(&first.iter().zip(values.shape()).map(range).collect::<Vec<_>>());
     }
 }
 
@@ -397,23 +403,16 @@ pub struct FieldData {
 
 impl FieldData {
     /// Gives a buffer to every output that has none: of the extent that the program declares, or else along each
-    /// dimension of that of the first field that has it; filled with what the program says, or zero.
+    /// dimension of that of the first field that has it; filled with what the program says. Without that there are zeros, which
+    /// are no values yet: a plan refuses statements that read them before one writes there.
     ///
     /// # Errors
-    /// A statement reads such an output before one writes it, no field has one of the dimensions, or there are too many cells.
+    /// No field has one of the dimensions, or there are too many cells.
     pub fn complete(&mut self, program: &FieldProgram) -> Result<(), FieldProblem> {
         let mut cells = 0;
-        for (field, read_by) in program.fields.iter().zip(program.read_before_written()) {
+        for field in &program.fields {
             if field.role != FieldRole::Output || self.fields.contains_key(&*field.name) {
                 continue;
-            }
-            if let Some(statement) = read_by.filter(|_| field.fill.is_none()) {
-                let (name, target) = (&field.name, program.target_name(&program.statements[statement]));
-                let what = format!(
-                    "statement {} (`{target}`) reads `{name}`, which no statement before it writes: give it data, or `fill`",
-                    statement + 1
-                );
-                return Err(FieldProblem::Data { what });
             }
             let (mut origin, mut shape) = (Vec::new(), Vec::new());
             for (place, dim) in field.dims.iter().enumerate() {
@@ -425,7 +424,9 @@ impl FieldData {
                     Some(range) => range,
                     None => self.range(program, *dim).ok_or_else(|| {
                         let (name, dim) = (&field.name, program.dim_name(*dim));
-                        let what = format!("`{name}` has no data, and nothing says its extent along {dim}");
+                        let what = format!(
+                            "`{name}` has no data, and nothing says its extent along {dim}: `{name}[{dim}=0:8]` would"
+                        );
                         FieldProblem::Data { what }
                     })?,
                 };
@@ -444,7 +445,9 @@ impl FieldData {
             let fill = field.fill.as_ref().unwrap_or(&zero);
             let others: Vec<usize> = self.fields.values().map(|other| other.cells.address()).collect();
             let buffer = filled_apart(fill, cell_count(&shape)?, &others)?;
-            self.fields.insert(field.name.to_string(), FieldBuffer::row_major(buffer, &origin, &shape)?);
+            let buffer = FieldBuffer::row_major(buffer, &origin, &shape)?;
+            let buffer = if field.fill.is_some() { buffer } else { buffer.without_values() };
+            self.fields.insert(field.name.to_string(), buffer);
         }
         Ok(())
     }

@@ -120,6 +120,14 @@ pub enum FieldProblem {
         /// One past the last point there is.
         end: i64,
     },
+    /// Cells are needed that an output without data has, and that no statement wrote.
+    #[error("`{field}` is read on {points}, where nothing was written: give it data, or `fill`")]
+    Unwritten {
+        /// The field.
+        field: String,
+        /// Some of the points: a range along each dimension.
+        points: String,
+    },
     /// A table names a point that the field does not have.
     #[error(
         "table `{table}` has {index} in row {row}, column {column}; `{field}` has {dimension} {first}:{end}"
@@ -274,7 +282,7 @@ impl FieldProblem {
             FieldProblem::Overlap { .. } => "overlap",
             FieldProblem::UnknownName { .. } | FieldProblem::DeclaredTwice { .. } => "name",
             FieldProblem::Syntax { .. } => "syntax",
-            FieldProblem::Data { .. } => "data",
+            FieldProblem::Unwritten { .. } | FieldProblem::Data { .. } => "data",
             FieldProblem::Limit { .. } => "limit",
             FieldProblem::Run { .. } => "run",
         }
@@ -296,7 +304,7 @@ impl FieldProblem {
             | FieldProblem::Overlap { .. } => Category::Type,
             FieldProblem::UnknownName { .. } | FieldProblem::DeclaredTwice { .. } => Category::UnknownName,
             FieldProblem::Syntax { .. } => Category::Syntax,
-            FieldProblem::Data { .. } => Category::MissingInput,
+            FieldProblem::Unwritten { .. } | FieldProblem::Data { .. } => Category::MissingInput,
             FieldProblem::Limit { .. } => Category::Limit,
             FieldProblem::Run { category, .. } => *category,
         }

@@ -18,6 +18,7 @@ use crate::field::stage::{FieldStage, FieldTemporary, StageOutput};
 use crate::field::temporaries::worth_keeping;
 use crate::field::to_expr::{BoxLowering, MOST_LOWERED};
 use crate::field::types::FieldTypes;
+use crate::field::written::WrittenFields;
 use cembra_vm::value::ScalarValue;
 use cembra_vm::value::budget::Account;
 
@@ -52,21 +53,29 @@ pub struct LoweredStatement {
     pub is_in_place: bool,
 }
 
-/// Lowers the statements of a program, which was checked.
+/// Lowers the statements of a program, which was checked. The points that have values before it become those after it.
 ///
 /// # Errors
-/// The first statement that reads or writes points which are not there, or exceeds a limit; or the account stops it.
+/// The first statement that reads or writes points which are not there, reads some that have no values yet, or exceeds a limit;
+/// or the account stops it.
 pub fn lower_program(
     program: &FieldProgram,
     types: &FieldTypes,
     geometry: &FieldGeometry,
+    written: &mut WrittenFields,
     account: &dyn Account,
 ) -> Result<Vec<LoweredStatement>, FieldError> {
-    let known = Known { program, types, geometry, account };
     let lower = |(number, statement): (usize, &FieldStatement)| {
-        lower_statement(known, number).map_err(|problem| {
+        let known = Known { program, types, geometry, written, account };
+        let lowered = lower_statement(known, number).map_err(|problem| {
             FieldError::at(problem, statement.span).in_statement(number + 1, program.target_name(statement))
-        })
+        })?;
+        for (target, domain) in statement.targets.iter().zip(&lowered.domains) {
+            if let Some(points) = domain {
+                written.note(target.field, points, &geometry.extents[target.field.0]);
+            }
+        }
+        Ok(lowered)
     };
     program.statements.iter().enumerate().map(lower).collect()
 }
@@ -77,13 +86,15 @@ struct Known<'p> {
     program: &'p FieldProgram,
     types: &'p FieldTypes,
     geometry: &'p FieldGeometry,
+    written: &'p WrittenFields,
     account: &'p dyn Account,
 }
 
 impl<'p> Known<'p> {
     fn lowering(self, ranges: &[PointRange], scan: Option<usize>, most: usize) -> BoxLowering<'p> {
-        let Known { program, types, geometry, account } = self;
-        BoxLowering::new(program, types, geometry, ranges.to_vec(), scan, (most, account))
+        let Known { program, types, geometry, written, account } = self;
+        let data = (geometry, Some(written));
+        BoxLowering::new(program, types, data, ranges.to_vec(), scan, (most, account))
     }
 }
 
@@ -295,7 +306,7 @@ impl StageBox<'_> {
             let reach = |number: usize| KeptReach { number, offsets: unread.clone() };
             kept[..below].iter().enumerate().map(|(number, id)| (*id, reach(number))).collect()
         };
-        let mut lowering = known.lowering(ranges, None, most);
+        let mut lowering = known.lowering(ranges, None, most).of_checked_reads();
         lowering.kept = keep(kept.len());
         let outputs = lower_targets(program, self.roots, axes, targets, &mut lowering).map_err(problem)?;
         widen(&mut reaches, &lowering, &unread);
@@ -307,7 +318,7 @@ impl StageBox<'_> {
                 None => *range,
             };
             let own: Vec<PointRange> = ranges.iter().zip(&reach).map(of_axis).collect();
-            let mut lowering = known.lowering(&own, None, most);
+            let mut lowering = known.lowering(&own, None, most).of_checked_reads();
             lowering.kept = keep(number);
             let result = lowering.lower(*id, coordinates(program, axes, None)).map_err(problem)?;
             widen(&mut reaches, &lowering, &reach);

@@ -18,6 +18,7 @@
 //! | [`types`], [`check`] | element types and dimensions, rules that need no sizes |
 //! | [`halo`] | domains and halos by name, before sizes are known |
 //! | [`buffer`], [`geometry`] | data; points of fields and domains |
+//! | [`written`] | where fields that began without values have some |
 //! | [`lower`], [`stage`] | statements as expressions on boxes |
 
 pub mod buffer;
@@ -42,6 +43,7 @@ mod temporaries;
 pub mod text;
 mod to_expr;
 pub mod types;
+pub mod written;
 
 pub use buffer::{FieldBuffer, FieldCells, FieldData, TableEntries};
 pub use builder::{BoundRange, FieldBuilder, FieldRef, FieldStore};
@@ -61,3 +63,4 @@ pub use program::{
 };
 pub use text::{parse_field_program, print_field_program};
 pub use types::{FieldNodeType, FieldTypes};
+pub use written::WrittenFields;

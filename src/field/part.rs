@@ -78,7 +78,14 @@ impl FieldBuffer {
     /// A buffer without cells, which stands for one that is elsewhere.
     pub(crate) fn elsewhere() -> FieldBuffer {
         let (origin, shape, strides) = (Vec::new(), Vec::new(), Vec::new());
-        FieldBuffer { cells: FieldCells::Float64(Vec::new()), origin, shape, strides, start: 0 }
+        FieldBuffer {
+            cells: FieldCells::Float64(Vec::new()),
+            origin,
+            shape,
+            strides,
+            start: 0,
+            written: None,
+        }
     }
 
     /// The points under chosen axes: each is an axis of the buffer from a point on, or one of size 1 that the buffer

@@ -240,20 +240,6 @@ impl FieldProgram {
         read
     }
 
-    /// By field: the first statement that reads it, if none before that writes it.
-    pub fn read_before_written(&self) -> Vec<Option<usize>> {
-        let (mut read_by, mut is_written) = (vec![None; self.fields.len()], vec![false; self.fields.len()]);
-        for (number, statement) in self.statements.iter().enumerate() {
-            for field in self.fields_read(statement) {
-                if !is_written[field.0] {
-                    read_by[field.0].get_or_insert(number);
-                }
-            }
-            statement.targets.iter().for_each(|target| is_written[target.field.0] = true);
-        }
-        read_by
-    }
-
     /// The name of a statement's first target.
     pub fn target_name(&self, statement: &FieldStatement) -> &str {
         statement.targets.first().map_or("", |target| &self.fields[target.field.0].name)

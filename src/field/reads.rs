@@ -22,6 +22,8 @@ impl BoxLowering<'_> {
             fixed: Vec::new(),
             lists: Vec::new(),
         };
+        let written = self.written.filter(|written| written.is_part(field));
+        let mut ranges: Vec<Vec<PointRange>> = Vec::new();
         for (at, dim) in declared.dims.iter().enumerate() {
             let extent = self.geometry.extents[field.0][at];
             let has = |range: PointRange| extent.first <= range.first && range.end <= extent.end;
@@ -42,6 +44,9 @@ impl BoxLowering<'_> {
                     // The points are those of the field, which has fewer than 32 bits count.
                     let positions = list.points.iter().map(|point| (point - extent.first) as u32);
                     read.lists.push(positions.collect());
+                    if written.is_some() {
+                        ranges.push(runs(&list.points));
+                    }
                     continue;
                 }
                 Coordinate::Unused => unreachable!("a place has the dimensions of its value"),
@@ -50,6 +55,10 @@ impl BoxLowering<'_> {
                 let dim = self.program.dim_name(*dim);
                 return Err(outside(self.program, field, dim, needed, extent).into());
             }
+            ranges.push(vec![needed]);
+        }
+        if let Some(written) = written {
+            written.check(self.program, field, &ranges)?;
         }
         let units = read.axes.iter().map(|axis| *axis == AxisRead::Absent);
         let qtype = QType::NdArray(NdType::of_axes(declared.dtype, units).expect("boxes have few axes"));
@@ -88,4 +97,18 @@ impl BoxLowering<'_> {
             },
         })
     }
+}
+
+/// The points of a list as ranges, in order.
+fn runs(points: &[i64]) -> Vec<PointRange> {
+    let mut points = points.to_vec();
+    points.sort_unstable();
+    let mut runs: Vec<PointRange> = Vec::new();
+    for point in points {
+        match runs.last_mut() {
+            Some(run) if point <= run.end => run.end = run.end.max(point + 1),
+            _ => runs.push(PointRange { first: point, end: point + 1 }),
+        }
+    }
+    runs
 }

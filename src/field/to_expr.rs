@@ -22,6 +22,7 @@ use crate::field::place::{Coordinate, KeptReach, PlaceId, Places, PointList};
 use crate::field::program::FieldProgram;
 use crate::field::stage::{StageInput, StageResult, StageSource};
 use crate::field::types::FieldTypes;
+use crate::field::written::WrittenFields;
 use cembra_vm::value::budget::Account;
 use cembra_vm::value::{NdType, QType, ScalarType, ScalarValue, Value};
 use hashbrown::HashMap;
@@ -67,6 +68,8 @@ pub(crate) struct BoxLowering<'p> {
     pub(super) program: &'p FieldProgram,
     pub(super) types: &'p FieldTypes,
     pub(super) geometry: &'p FieldGeometry,
+    /// Where fields have values, unless reads were checked before.
+    pub(super) written: Option<&'p WrittenFields>,
     pub(super) ranges: Vec<PointRange>,
     /// The axis of a scan.
     scan: Option<usize>,
@@ -90,7 +93,7 @@ impl<'p> BoxLowering<'p> {
     pub fn new(
         program: &'p FieldProgram,
         types: &'p FieldTypes,
-        geometry: &'p FieldGeometry,
+        (geometry, written): (&'p FieldGeometry, Option<&'p WrittenFields>),
         ranges: Vec<PointRange>,
         scan: Option<usize>,
         (most, account): (usize, &'p dyn Account),
@@ -99,6 +102,7 @@ impl<'p> BoxLowering<'p> {
             program,
             types,
             geometry,
+            written,
             ranges,
             scan,
             graph: Graph::new(),
@@ -112,6 +116,11 @@ impl<'p> BoxLowering<'p> {
             account,
             charged: 0,
         }
+    }
+
+    /// The same for reads that were checked: corners of temporaries may be points that nobody needs.
+    pub fn of_checked_reads(self) -> BoxLowering<'p> {
+        BoxLowering { written: None, ..self }
     }
 
     /// Operations that were lowered.

@@ -17,6 +17,7 @@ use crate::field::geometry::FieldGeometry;
 use crate::field::lower::{LoweredStatement, lower_program};
 use crate::field::program::FieldProgram;
 use crate::field::types::FieldTypes;
+use crate::field::written::WrittenFields;
 use cembra_vm::machine::{BoundExpr, SharedBudget};
 use cembra_vm::operator::meter::Meter;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub struct FieldPlan {
     program: FieldProgram,
     types: FieldTypes,
     geometry: FieldGeometry,
+    /// What runs do with the points that have values.
+    written: Vec<WrittenByRun>,
     /// The scalars that are part of what was compiled.
     fixed: Vec<bool>,
     statements: Vec<BoundStatement>,
@@ -92,11 +95,14 @@ impl FieldPlan {
         let one = |error: FieldError| vec![error];
         let geometry = FieldGeometry::of(program, data).map_err(|problem| one(problem.into()))?;
         let fixed = fixed_scalars(program);
-        let statements = bind(program, &types, &geometry, budget.as_deref()).map_err(one)?;
+        let known = Known { program, types: &types, geometry: &geometry, budget: budget.as_deref() };
+        let (lowered, written) = known.lower(data).map_err(one)?;
+        let statements = known.bind(lowered).map_err(one)?;
         Ok(FieldPlan {
             program: program.clone(),
             types,
             geometry,
+            written: vec![written],
             fixed,
             statements,
             compilations: 1,
@@ -186,6 +192,7 @@ impl FieldPlan {
     /// As [`FieldPlan::new`] if the data has other sizes than before; or an operation raises on its values.
     pub fn run(&mut self, data: &mut FieldData) -> Result<(), FieldError> {
         self.fit(data)?;
+        let written = self.find_written(data)?;
         let FieldPlan { program, geometry, statements, budget, threads, .. } = self;
         let limits = StageLimits { budget: budget.as_deref(), threads: *threads };
         for statement in statements {
@@ -196,7 +203,29 @@ impl FieldPlan {
                 error.in_statement(number + 1, program.target_name(declared))
             })?;
         }
+        if let Some(WrittenByRun { after, changes: true, .. }) = written.map(|at| &self.written[at]) {
+            after.give_to(program, data);
+        }
         Ok(())
+    }
+
+    /// What a run does with the points of the data that have values; nothing if all of them do. A run that was not seen
+    /// before is checked.
+    fn find_written(&mut self, data: &FieldData) -> Result<Option<usize>, FieldError> {
+        if !WrittenFields::are_some_missing(data) {
+            return Ok(None);
+        }
+        let is_this = |known: &WrittenByRun| known.before.are_those_of(&self.program, data);
+        if let Some(at) = self.written.iter().position(is_this) {
+            return Ok(Some(at));
+        }
+        let FieldPlan { program, types, geometry, budget, .. } = self;
+        let (_, written) = Known { program, types, geometry, budget: budget.as_deref() }.lower(data)?;
+        if self.written.len() == MOST_WRITTEN {
+            self.written.remove(0);
+        }
+        self.written.push(written);
+        Ok(Some(self.written.len() - 1))
     }
 
     /// Compiles again if the data is of other sizes.
@@ -206,7 +235,11 @@ impl FieldPlan {
         }
         let geometry = FieldGeometry::of(&self.program, data)?;
         if !self.geometry.fits(&geometry, &self.fixed) {
-            self.statements = bind(&self.program, &self.types, &geometry, self.budget.as_deref())?;
+            let FieldPlan { program, types, budget, .. } = self;
+            let known = Known { program, types, geometry: &geometry, budget: budget.as_deref() };
+            let (lowered, written) = known.lower(data)?;
+            self.statements = known.bind(lowered)?;
+            self.written = vec![written];
             self.compilations += 1;
             self.enter_tier()?;
         }
@@ -215,24 +248,52 @@ impl FieldPlan {
     }
 }
 
-fn bind(
-    program: &FieldProgram,
-    types: &FieldTypes,
-    geometry: &FieldGeometry,
-    budget: Option<&SharedBudget>,
-) -> Result<Vec<BoundStatement>, FieldError> {
-    let lowered = match budget {
-        Some(budget) => budget.share().metered(|meter| lower_program(program, types, geometry, meter)),
-        None => lower_program(program, types, geometry, &Meter::of_default()),
-    }?;
-    let bind_one = |lowered: LoweredStatement| {
-        let number = lowered.number;
-        BoundStatement::new(program, lowered).map_err(|problem| {
-            let statement = &program.statements[number];
-            FieldError::at(problem, statement.span).in_statement(number + 1, program.target_name(statement))
-        })
-    };
-    lowered.into_iter().map(bind_one).collect()
+/// Runs that a plan remembers by the points that have values before them: fields are exchanged in turn.
+const MOST_WRITTEN: usize = 8;
+
+/// What a run does with the points that have values.
+#[derive(Debug)]
+struct WrittenByRun {
+    before: WrittenFields,
+    after: WrittenFields,
+    changes: bool,
+}
+
+/// What is known when a program is compiled.
+#[derive(Clone, Copy)]
+struct Known<'p> {
+    program: &'p FieldProgram,
+    types: &'p FieldTypes,
+    geometry: &'p FieldGeometry,
+    budget: Option<&'p SharedBudget>,
+}
+
+impl Known<'_> {
+    fn lower(self, data: &FieldData) -> Result<(Vec<LoweredStatement>, WrittenByRun), FieldError> {
+        let Known { program, types, geometry, budget } = self;
+        let before = WrittenFields::of(program, data);
+        let mut after = before.clone();
+        let mut lower = |meter: &Meter<'_>| lower_program(program, types, geometry, &mut after, meter);
+        let lowered = match budget {
+            Some(budget) => budget.share().metered(|meter| lower(meter)),
+            None => lower(&Meter::of_default()),
+        }?;
+        let changes = before != after;
+        Ok((lowered, WrittenByRun { before, after, changes }))
+    }
+
+    fn bind(self, lowered: Vec<LoweredStatement>) -> Result<Vec<BoundStatement>, FieldError> {
+        let program = self.program;
+        let bind_one = |lowered: LoweredStatement| {
+            let number = lowered.number;
+            BoundStatement::new(program, lowered).map_err(|problem| {
+                let statement = &program.statements[number];
+                let error = FieldError::at(problem, statement.span);
+                error.in_statement(number + 1, program.target_name(statement))
+            })
+        };
+        lowered.into_iter().map(bind_one).collect()
+    }
 }
 
 /// The scalars in bounds and conditions, and static ones.

@@ -207,18 +207,92 @@ fn refused_values_have_points() {
 /// An output without data begins with nothing that a statement could read.
 #[test]
 fn outputs_are_written_before_they_are_read() {
-    let complete = |statements: &str, output: &str| {
-        let text = format!("horizontal I\ninput u[I]\noutput t[I]{output}, v[I]\n{statements}\n");
+    let run = |statements: &str, output: &str| {
+        let text = format!(
+            "horizontal I, J\nscalar n: int32 = 4\ntable I2I: I -> I width 2 skip -1\ninput u[I, J]\n\
+             output t[I, J]{output}, v[I, J]\n{statements}\n"
+        );
         let mut data = FieldData::default();
-        data.fields.insert("u".to_owned(), floats(&[1.0, 2.0], &[0], &[2]));
-        data.complete(&parse(&text)).map_err(|problem| problem.to_string())
+        data.fields.insert("u".to_owned(), counted(&[0, 0], &[6, 4]));
+        let rows = vec![1, 2, 2, -1, 3, 1, 4, 4, 3, 3, 0, 0];
+        data.tables.insert("I2I".to_owned(), TableEntries::new(rows, 2).expect("rows of two"));
+        run_field_program(&parse(&text), &mut data).map_err(|mut errors| errors.remove(0).to_string())
     };
-    let early = complete("v = t\nt = u", "").expect_err("`t` has no values yet");
-    let what = "statement 1 (`v`) reads `t`, which no statement before it writes: give it data, or `fill`";
-    assert!(early.contains(what), "{early}");
-    assert!(complete("t = u\nt = t + u", "").is_ok() && complete("v = t\nt = u", " fill 0.5").is_ok());
-    let itself = complete("v = u\nt = t + v", "").expect_err("it reads itself");
-    assert!(itself.contains("statement 2 (`t`) reads `t`"), "{itself}");
+    let inner = "t[I=1:n + 1, J=0:4] = u\n";
+    let cases = [
+        ("v = t\nt = u".to_owned(), "statement 1 (`v`): `t` is read on I 0:6, J 0:4"),
+        ("v = u\nt = t + v".to_owned(), "statement 2 (`t`): `t` is read on I 0:6, J 0:4"),
+        (format!("{inner}v[I=1:5, J=0:4] = t[I-1]"), "statement 2 (`v`): `t` is read on I 0:1, J 0:4"),
+        (format!("{inner}v[I=1:5, J=0:4] = t[I+1]"), "statement 2 (`v`): `t` is read on I 5:6, J 0:4"),
+        (format!("{inner}v[I=0:2, J=0:4] = t[I2I[0]]\nv = t[I2I[1]]"), "statement 3 (`v`): "),
+        (
+            format!("{inner}t[I=0:1, J=0:3] = u\nv[I=0:5, J=0:4] = t"),
+            "statement 3 (`v`): `t` is read on I 0:1, J 3:4",
+        ),
+        (format!("{inner}t[I=9:n, J=0:4] = u\nv = t"), "statement 3 (`v`): `t` is read on "),
+        (format!("{inner}v = concat_where(I <= 5, t, u)"), "statement 2 (`v`): `t` is read on "),
+    ];
+    for (statements, expected) in &cases {
+        let error = run(statements, "").expect_err(statements);
+        assert!(error.starts_with(expected), "{error}\n{statements}");
+        if !statements.contains("I2I") {
+            assert!(error.ends_with(", where nothing was written: give it data, or `fill`"), "{error}");
+            run(statements, " fill 0.5").expect("`fill` says what is there");
+        }
+    }
+    for statements in [
+        "v[I=1:5, J=0:4] = t".to_owned(),
+        "t[I=0:1, J=0:4] = u\nt[I=5:6, J=0:4] = u\nv = t".to_owned(),
+        "v = concat_where(I >= 1 and I < 5, t, u)".to_owned(),
+        "v[I=0:2, J=0:4] = t[I2I[0]]".to_owned(),
+        "v[I=9:n, J=0:4] = t[I-1]".to_owned(),
+        // What is kept as a temporary has corners that nobody reads.
+        "t[I=0:1, J=1:3] = u\nt[I=5:6, J=1:3] = u\nh = 2*t*t + 3*t + u*t - u*u + 1\n\
+         v[I=1:5, J=1:3] = h[I-1] + h[I+1] + h[J-1] + h[J+1] + h"
+            .to_owned(),
+    ] {
+        run(&format!("{inner}{statements}"), "").unwrap_or_else(|error| panic!("{error}\n{statements}"));
+    }
+}
+
+/// What is written in a run has values in the next one, whatever the field is called then.
+#[test]
+fn what_was_written_stays_so_between_runs() {
+    let program = parse("horizontal I\ninput u[I]\noutput v[I]\nscalar n: int32\nv[I=n:5] = u[I+1] - u\n");
+    let run = |n: i32, fill: bool| {
+        let mut data = FieldData::default();
+        data.fields.insert("u".to_owned(), counted(&[0], &[6]));
+        if fill {
+            data.fields.insert("v".to_owned(), counted(&[0], &[6]));
+        }
+        data.scalars.insert("n".to_owned(), ScalarValue::Int32(n));
+        data.complete(&program).expect("one dimension");
+        let mut plan = FieldPlan::new(&program, &data).expect("a plan");
+        for _ in 0..5 {
+            plan.run(&mut data).map_err(|error| error.to_string())?;
+            let (u, v) = (data.fields.remove("u"), data.fields.remove("v"));
+            data.fields.insert("u".to_owned(), v.expect("a field"));
+            data.fields.insert("v".to_owned(), u.expect("a field"));
+        }
+        assert_eq!(plan.compilations(), 1);
+        Ok(())
+    };
+    assert_eq!(run(0, true), Ok(()));
+    let expected =
+        "statement 1 (`v`): `u` is read on I 5:6, where nothing was written: give it data, or `fill`";
+    assert_eq!(run(0, false), Err(expected.to_owned()));
+    let part = parse("horizontal I\ninput u[I]\noutput v[I]\nv[I=1:5] = 2*u\n");
+    let mut data = FieldData::default();
+    data.fields.insert("u".to_owned(), counted(&[0], &[6]));
+    data.complete(&part).expect("one dimension");
+    let mut plan = FieldPlan::new(&part, &data).expect("a plan");
+    for _ in 0..5 {
+        plan.run(&mut data).expect("only what was written is read");
+        let (u, v) = (data.fields.remove("u"), data.fields.remove("v"));
+        data.fields.insert("u".to_owned(), v.expect("a field"));
+        data.fields.insert("v".to_owned(), u.expect("a field"));
+    }
+    assert_eq!(plan.compilations(), 1);
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn a_carry_that_is_no_result_of_an_operation_is_handed_on() {
 #[test]
 fn plans_are_used_again_while_sizes_stay() {
     let program = parse(
-        "horizontal I\nscalar k, n: int32\ninput u[I]\noutput v[I]\nv[I=1:n - 1] = u + k*(u[I-1] - 2*u + u[I+1])\n",
+        "horizontal I\nscalar k, n: int32\ninput u[I]\noutput v[I] fill 0.0\nv[I=1:n - 1] = u + k*(u[I-1] - 2*u + u[I+1])\n",
     );
     let mut data = with(&[("u", &[0.0, 1.0, 0.0, 0.0, 0.0])]);
     data.scalars.insert("k".to_owned(), ScalarValue::Float64(0.25));

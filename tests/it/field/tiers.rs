@@ -250,7 +250,7 @@ fn a_budget_holds_on_every_tier() {
     }
 }
 
-const HEAT: &str = "horizontal I, J\noutput u[I=0:6, J=0:5] fill 1.5\noutput v[I=0:6, J=0:5]\n\
+const HEAT: &str = "horizontal I, J\noutput u[I=0:6, J=0:5] fill 1.5\noutput v[I=0:6, J=0:5] fill 0.5\n\
     v[I=1:5, J=1:4] = u + 0.2*(-4.0*u + u[I-1] + u[I+1] + u[J-1] + u[J+1])\nu = v\n";
 
 #[test]
