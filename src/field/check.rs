@@ -186,9 +186,8 @@ fn check_scan(
 ) -> Result<(), FieldProblem> {
     let wrong = |what: String| Err(FieldProblem::Scan { what });
     let axis = program.dim_name(scan.axis);
-    if program.dim_kind(scan.axis) != DimensionKind::Vertical {
-        let kind = program.dim_kind(scan.axis).name();
-        return wrong(format!("a scan along {axis}, which is {kind} and not vertical"));
+    if program.dim_kind(scan.axis) == DimensionKind::Local {
+        return wrong(format!("a scan along {axis}, which is local: `neighbor_sum` and the like go over it"));
     }
     if scan.carry.len() > MOST_CARRIES {
         let what = format!("a scan hands on {} values; at most {MOST_CARRIES} are allowed", scan.carry.len());

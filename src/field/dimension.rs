@@ -16,7 +16,7 @@ pub enum DimensionKind {
     Horizontal,
     /// Neighbours in a row of a table.
     Local,
-    /// Levels; scans run along such a dimension.
+    /// Levels, the last axes.
     Vertical,
 }
 

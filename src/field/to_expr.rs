@@ -392,13 +392,6 @@ impl<'p> BoxLowering<'p> {
             let range = PointRange { first: first + offset, end: end + offset };
             match (condition.change(range), self.scan) {
                 (Some(at), None) => return Err(Stop::Split { axis, at: at - offset }),
-                (Some(_), Some(scanned)) if scanned == axis => {
-                    let what = format!(
-                        "concat_where on {}, the dimension of the scan, in its body",
-                        self.program.dim_name(dim)
-                    );
-                    return Err(FieldProblem::Scan { what }.into());
-                }
                 (None, _) if !range.is_empty() => {
                     let part = if condition.holds(range.first) { a } else { b };
                     return Ok((vec![self.key(part, place)], Combine::Same));

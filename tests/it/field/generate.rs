@@ -204,8 +204,11 @@ impl Generator {
         self.bound.clear();
         let first = self.rng.usize(0..outputs.len());
         let (name, dims) = outputs[first].clone();
-        if dims.contains(&"K") && self.chance(25) {
-            return self.scan(&name, &dims);
+        if self.chance(20) {
+            let other = outputs.iter().find(|(other, of)| *other != name && *of == dims);
+            let more = other.filter(|_| self.chance(60)).map(|(other, _)| &**other);
+            let targets: Vec<&str> = [&*name].into_iter().chain(more).collect();
+            return self.scan(&targets, &dims);
         }
         let mut targets = vec![(name, dims.clone())];
         if self.chance(30) {
@@ -233,27 +236,29 @@ impl Generator {
         json!({ "targets": names, "domain": domains, "expr": value })
     }
 
-    fn scan(&mut self, name: &str, dims: &[&'static str]) -> Json {
-        let inputs: Vec<(String, Vec<&'static str>)> =
-            self.readable.iter().filter(|(_, of)| of.iter().all(|dim| dims.contains(dim))).cloned().collect();
-        let mut body = json!(["ref", "c"]);
-        let mut used = Vec::new();
+    fn scan(&mut self, targets: &[&str], dims: &[&'static str]) -> Json {
+        let carries = &["c", "d"][..targets.len()];
+        let mut inputs = BTreeSet::new();
+        let mut body: Vec<Json> = carries.iter().map(|carry| json!(["ref", carry])).collect();
         for _ in 0..self.rng.usize(1..4) {
-            let (input, _) = inputs[self.rng.usize(0..inputs.len())].clone();
+            let depth = if self.chance(40) { 2 } else { 0 };
+            let operand = self.value(depth, dims).0;
+            names_in(&operand, &mut inputs);
             let op = *self.rng.choice(&["add", "sub", "max", "min"]).expect("a list");
-            body = match self.chance(30) {
-                true => {
-                    json!(["where", ["lt", body, ["ref", input]], [op, body, ["ref", input]], ["ref", "c"]])
-                }
-                false => json!([op, body, ["ref", input]]),
+            let (at, other) = (self.rng.usize(0..carries.len()), self.rng.usize(0..carries.len()));
+            let (before, carry) = (body[at].clone(), json!(["ref", carries[other]]));
+            body[at] = match self.chance(30) {
+                true => json!(["where", ["lt", before, operand], [op, before, operand], carry]),
+                false => json!([op, before, operand]),
             };
-            used.push(input);
         }
-        let init = self.literal();
+        let init: Vec<Json> = carries.iter().map(|_| self.literal()).collect();
+        let body = if let [body] = &body[..] { body.clone() } else { json!(["tuple", body[0], body[1]]) };
+        let axis = dims[self.rng.usize(0..dims.len())];
         json!({
-            "targets": [name], "domain": self.domain(dims),
+            "targets": targets, "domain": self.domain(dims),
             "scan": {
-                "axis": "K", "forward": self.rng.bool(), "init": [init], "inputs": used, "carry": ["c"],
+                "axis": axis, "forward": self.rng.bool(), "init": init, "inputs": inputs, "carry": carries,
                 "body": body,
             },
         })
@@ -408,5 +413,16 @@ impl Generator {
         }
         let reduction = *self.rng.choice(&["neighbor_sum", "max_over", "min_over"]).expect("a list");
         (json!([reduction, all, table]), here)
+    }
+}
+
+/// The names that an expression reads.
+fn names_in(json: &Json, names: &mut BTreeSet<String>) {
+    match json.as_array().map(Vec::as_slice) {
+        Some([head, name]) if head == "ref" => {
+            names.insert(name.as_str().expect("a name").to_owned());
+        }
+        Some(list) => list.iter().for_each(|json| names_in(json, names)),
+        None => {}
     }
 }

@@ -146,8 +146,8 @@ fn errors_say_where() {
         ),
         ("out[I=0:3] = u", "1:1 statement 1 (`out`): the domain names [I] and `out` has [I, K]"),
         (
-            "si = scan(I forward; t = 0.0; t + s)",
-            "1:1 statement 1 (`si`): a scan along I, which is horizontal and not vertical",
+            "si = scan(C2C forward; t = 0.0; t + s)",
+            "1:1 statement 1 (`si`): a scan along C2C, which is local: `neighbor_sum` and the like go over it",
         ),
         (
             "si = scan(K forward; t = 0.0; t + s)",

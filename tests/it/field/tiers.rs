@@ -156,6 +156,11 @@ fn sweeps_agree_with_the_interpreter() {
         "output p[K=0:8]\np = scan(K backward; s = 0.25; max(s, z) - 0.5*s)\n",
         "output b[I=0:5, K=0:8]: bool\nb = scan(K forward; s = false; not s or a > 0.75)\n",
         "output p[I=0:5, K=0:8]\np[I=0:5, K=0:1] = scan(K forward; s = 0.25; s + a)\n",
+        "output p[I=0:5, K=0:8], n[I=0:5, K=0:8]: int32\np, n = scan(I backward; s = 0.5, c = int32(2); s*0.5 + a*z, c + 1)\n",
+        "output p[I=0:5, K=0:8]\np[I=1:4, K=2:7] = scan(I forward; s = -0.0; s - a[I-1]*m[I+1])\n",
+        "output p[I=0:5]\np = scan(I forward; s = 0.25; max(s, m) - 0.5*s)\n",
+        "output p[I=0:5, K=0:8]\np = scan(K forward; s = 0.0; concat_where(K == 0, 2.0*a, a - a[K-1])*m + 0.5*s)\n",
+        "output p[I=0:5, K=0:8]\np = scan(I backward; s = 0.0; concat_where(I < 3, a[I+1], a[I-3])*concat_where(K < 2, z[K+1], z) + 0.5*s)\n",
         "output p[I=0:5, K=0:8]\np[I=0:5, K=3:3] = scan(K forward; s = 0.25; s + a)\n",
         "output p[I=0:5, K=0:8] fill 0.5\np = scan(K forward; s = 0.25; s + p*a)\n",
         "output p[I=0:5, K=0:8]\nscalar k = 0.5\np[I=0:5, K=1:7] = 2.0*k*(a[K-1] - a[K+1])*z + m\n",
@@ -165,6 +170,8 @@ fn sweeps_agree_with_the_interpreter() {
         "output p[Cell=0:6]\np = neighbor_sum(e[C2E], C2E) - w\n",
         "output p[Cell=0:6, K=0:4]\np = neighbor_sum(l[C2E], C2E)*w\n",
         "output p[Cell=0:6, K=0:4]\np = scan(K forward; s = 0.0; s + neighbor_sum(e[C2E], C2E))\n",
+        "output p[Cell=0:6, K=0:4]\np = scan(Cell forward; s = 0.0; s*w + neighbor_sum(l[C2E], C2E))\n",
+        "output p[Cell=0:6]\np = scan(Cell backward; s = 0.0; s*w + neighbor_sum(e[C2E], C2E))\n",
     ];
     let mut rng = Rng::with_seed(23);
     let heads = bodies.map(|body| (HEAD, body)).into_iter().chain(of_mesh.map(|body| (MESH, body)));

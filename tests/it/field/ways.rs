@@ -194,6 +194,19 @@ fn scans_hand_on_in_planes_apart_and_mixed() {
                     p, q = scan(K backward; a = 0.5, b = 2.0; u - k*a, a)\n";
         check(text, shape, "p", &p);
         check(text, shape, "q", &q);
+        check(&text.replace("vertical K", "horizontal K"), shape, "p", &p);
+        // Along the first axis, whose planes are rows.
+        for level in 0..levels {
+            let mut a = 0.5;
+            for column in 0..columns {
+                let at = column * levels + level;
+                a = 0.25 * a - u[at];
+                p[at] = a;
+            }
+        }
+        let text = "horizontal I, J\ninput u[I, J]\nscalar k\noutput p[I, J]\n\
+                    p = scan(I forward; a = 0.5; k*a - u)\n";
+        check(text, shape, "p", &p);
     }
 }
 
