@@ -217,10 +217,32 @@ pub enum FieldProblem {
         what: String,
     },
     /// Cells that one statement writes twice.
-    #[error("`{field}` is written twice on overlapping domains")]
+    #[error("`{field}` is written twice on {points}")]
     Overlap {
         /// The field.
         field: String,
+        /// The points that are written twice: a range along each dimension.
+        points: String,
+    },
+    /// A name that stands before the line that defines it.
+    #[error("`{name}` is used on line {used}, before line {defined} defines it")]
+    UsedBefore {
+        /// The name.
+        name: String,
+        /// The line where it is used, from 1.
+        used: usize,
+        /// The line that defines it.
+        defined: usize,
+    },
+    /// A bound that is too large.
+    #[error("the bound `{bound}` on {dimension} comes to {value}, which does not fit 32 bits")]
+    BoundTooLarge {
+        /// The bound as texts have it.
+        bound: String,
+        /// The dimension.
+        dimension: String,
+        /// The bound, or a part of it, that does not fit.
+        value: i64,
     },
     /// A name nobody declared.
     #[error("there is no {role} `{name}`")]
@@ -280,9 +302,13 @@ impl FieldProblem {
             FieldProblem::Dimensions { .. } => "dimension_mismatch",
             FieldProblem::Scan { .. } => "scan",
             FieldProblem::Overlap { .. } => "overlap",
-            FieldProblem::UnknownName { .. } | FieldProblem::DeclaredTwice { .. } => "name",
+            FieldProblem::UnknownName { .. }
+            | FieldProblem::UsedBefore { .. }
+            | FieldProblem::DeclaredTwice { .. } => "name",
             FieldProblem::Syntax { .. } => "syntax",
-            FieldProblem::Unwritten { .. } | FieldProblem::Data { .. } => "data",
+            FieldProblem::Unwritten { .. }
+            | FieldProblem::BoundTooLarge { .. }
+            | FieldProblem::Data { .. } => "data",
             FieldProblem::Limit { .. } => "limit",
             FieldProblem::Run { .. } => "run",
         }
@@ -302,9 +328,13 @@ impl FieldProblem {
             | FieldProblem::Dimensions { .. }
             | FieldProblem::Scan { .. }
             | FieldProblem::Overlap { .. } => Category::Type,
-            FieldProblem::UnknownName { .. } | FieldProblem::DeclaredTwice { .. } => Category::UnknownName,
+            FieldProblem::UnknownName { .. }
+            | FieldProblem::UsedBefore { .. }
+            | FieldProblem::DeclaredTwice { .. } => Category::UnknownName,
             FieldProblem::Syntax { .. } => Category::Syntax,
-            FieldProblem::Unwritten { .. } | FieldProblem::Data { .. } => Category::MissingInput,
+            FieldProblem::Unwritten { .. }
+            | FieldProblem::BoundTooLarge { .. }
+            | FieldProblem::Data { .. } => Category::MissingInput,
             FieldProblem::Limit { .. } => Category::Limit,
             FieldProblem::Run { category, .. } => *category,
         }

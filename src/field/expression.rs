@@ -163,6 +163,15 @@ pub enum BoundTerm {
     Mul,
 }
 
+/// Why a bound has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundFault {
+    /// It, or a part of it, is this number, which does not fit 32 bits.
+    TooLarge(i64),
+    /// The terms are no expression.
+    NoExpression,
+}
+
 impl FieldBound {
     /// A fixed bound.
     pub fn literal(value: i64) -> FieldBound {
@@ -182,15 +191,19 @@ impl FieldBound {
         })
     }
 
-    /// Its value; none if it does not fit 32 bits, or the terms are no expression.
-    pub fn evaluate(&self, scalar: impl Fn(FieldScalarId) -> Option<i64>) -> Option<i64> {
+    /// Its value.
+    ///
+    /// # Errors
+    /// It does not fit 32 bits, or the terms are no expression.
+    pub fn evaluate(&self, scalar: impl Fn(FieldScalarId) -> Option<i64>) -> Result<i64, BoundFault> {
         let mut stack: Vec<i64> = Vec::new();
+        let there = |value: Option<i64>| value.ok_or(BoundFault::NoExpression);
         for term in &self.0 {
             let value = match term {
                 BoundTerm::Literal(value) => *value,
-                BoundTerm::Scalar(id) => scalar(*id)?,
+                BoundTerm::Scalar(id) => there(scalar(*id))?,
                 BoundTerm::Add | BoundTerm::Sub | BoundTerm::Mul => {
-                    let (right, left) = (stack.pop()?, stack.pop()?);
+                    let (right, left) = (there(stack.pop())?, there(stack.pop())?);
                     match term {
                         BoundTerm::Add => left + right,
                         BoundTerm::Sub => left - right,
@@ -199,9 +212,10 @@ impl FieldBound {
                 }
             };
             // Within 32 bits no operation on two values overflows 64.
-            stack.push(i64::from(i32::try_from(value).ok()?));
+            stack.push(i64::from(i32::try_from(value).map_err(|_| BoundFault::TooLarge(value))?));
         }
-        stack.pop().filter(|_| stack.is_empty())
+        let value = there(stack.pop())?;
+        if stack.is_empty() { Ok(value) } else { Err(BoundFault::NoExpression) }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Geometry: the points that fields, tables and statements have once scalars and buffers are known.
 
 use crate::field::buffer::{FieldData, TableEntries};
+use crate::field::dimension::DimensionId;
 use crate::field::error::{FieldProblem, dtype_name};
 use crate::field::expression::{
-    FieldBound, FieldId, FieldScalarId, IndexComparison, IndexCondition, IndexTerm,
+    BoundFault, FieldBound, FieldId, FieldScalarId, IndexComparison, IndexCondition, IndexTerm,
 };
 use crate::field::program::{FieldDeclaration, FieldProgram, FieldTarget};
+use crate::field::text::bound_text;
 use cembra_vm::value::ScalarValue;
 
 /// Points along an axis.
@@ -143,14 +145,29 @@ impl FieldGeometry {
             && scalars.all(|((new, old), is_fixed)| !is_fixed || new == old)
     }
 
-    /// The value of a bound.
+    /// The value of a bound along a dimension.
     ///
     /// # Errors
     /// It does not fit 32 bits.
-    pub fn bound(&self, bound: &FieldBound) -> Result<i64, FieldProblem> {
+    pub fn bound(
+        &self,
+        program: &FieldProgram,
+        dimension: DimensionId,
+        bound: &FieldBound,
+    ) -> Result<i64, FieldProblem> {
         let scalar = |id: FieldScalarId| self.scalars.get(id.0).and_then(ScalarValue::as_i64);
-        let value = bound.evaluate(scalar);
-        value.ok_or_else(|| FieldProblem::Data { what: "a bound does not fit 32 bits".to_owned() })
+        let problem = |fault| match fault {
+            BoundFault::TooLarge(value) => FieldProblem::BoundTooLarge {
+                bound: bound_text(program, bound),
+                dimension: program.dim_name(dimension).to_owned(),
+                value,
+            },
+            BoundFault::NoExpression => {
+                let what = format!("a bound on {} is no expression", program.dim_name(dimension));
+                FieldProblem::Data { what }
+            }
+        };
+        bound.evaluate(scalar).map_err(problem)
     }
 
     /// The points that a target is written on, by axis of its field; nothing if there are none.
@@ -167,7 +184,8 @@ impl FieldGeometry {
         for range in target.domain.iter().flatten() {
             let axis = field.dims.iter().position(|dim| *dim == range.dimension);
             let axis = axis.expect("the program was checked");
-            ranges[axis] = PointRange { first: self.bound(&range.first)?, end: self.bound(&range.end)? };
+            let bound = |bound| self.bound(program, range.dimension, bound);
+            ranges[axis] = PointRange { first: bound(&range.first)?, end: bound(&range.end)? };
         }
         if ranges.iter().any(|range| range.is_empty()) {
             return Ok(None);
@@ -184,11 +202,16 @@ impl FieldGeometry {
     ///
     /// # Errors
     /// A bound does not fit 32 bits.
-    pub fn condition(&self, condition: &IndexCondition) -> Result<PointCondition, FieldProblem> {
+    pub fn condition(
+        &self,
+        program: &FieldProgram,
+        condition: &IndexCondition,
+    ) -> Result<PointCondition, FieldProblem> {
+        let value = |bound| self.bound(program, condition.dimension, bound);
         let mut terms = Vec::new();
         for term in &condition.terms {
             terms.push(match term {
-                IndexTerm::Compare(comparison, bound) => PointTerm::Compare(*comparison, self.bound(bound)?),
+                IndexTerm::Compare(comparison, bound) => PointTerm::Compare(*comparison, value(bound)?),
                 IndexTerm::And => PointTerm::And,
                 IndexTerm::Or => PointTerm::Or,
             });
@@ -203,6 +226,15 @@ impl FieldGeometry {
         breaks.dedup();
         Ok(PointCondition { terms, breaks })
     }
+}
+
+/// Points of a field as messages show them: a range along each dimension.
+pub(crate) fn points_text(program: &FieldProgram, field: FieldId, points: &[PointRange]) -> String {
+    let range = |(dim, range): (&DimensionId, &PointRange)| {
+        format!("{} {}:{}", program.dim_name(*dim), range.first, range.end)
+    };
+    let ranges: Vec<String> = program.fields[field.0].dims.iter().zip(points).map(range).collect();
+    ranges.join(", ")
 }
 
 /// The error for points that a field does not have.

@@ -11,7 +11,7 @@
 use crate::field::dimension::DimensionId;
 use crate::field::error::{FieldError, FieldProblem, Stop};
 use crate::field::expression::FieldNodeId;
-use crate::field::geometry::{FieldGeometry, PointRange};
+use crate::field::geometry::{FieldGeometry, PointRange, points_text};
 use crate::field::place::{Coordinate, KeptReach};
 use crate::field::program::{FieldProgram, FieldScan, FieldStatement, FieldValue, ScanDirection};
 use crate::field::stage::{FieldStage, FieldTemporary, StageOutput};
@@ -136,10 +136,15 @@ fn check_overlap(
         let before = statement.targets[..at].iter().zip(domains).filter(|(b, _)| b.field == target.field);
         for (_, other) in before {
             let (Some(domain), Some(other)) = (domain, other) else { continue };
-            let overlaps = domain.iter().zip(other).all(|(a, b)| a.first < b.end && b.first < a.end);
-            if overlaps {
+            let both = |(a, b): (&PointRange, &PointRange)| PointRange {
+                first: a.first.max(b.first),
+                end: a.end.min(b.end),
+            };
+            let points: Vec<PointRange> = domain.iter().zip(other).map(both).collect();
+            if points.iter().all(|range| !range.is_empty()) {
                 let field = program.fields[target.field.0].name.to_string();
-                return Err(FieldProblem::Overlap { field });
+                let points = points_text(program, target.field, &points);
+                return Err(FieldProblem::Overlap { field, points });
             }
         }
     }

@@ -51,8 +51,8 @@ pub use check::check_program;
 pub use dimension::{Dimension, DimensionId, DimensionKind, DimensionSet};
 pub use error::{FieldError, FieldProblem};
 pub use expression::{
-    BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldNodes, FieldReduction,
-    FieldScalarId, FieldUnary, IndexComparison, IndexCondition, IndexTerm, TableId,
+    BoundFault, BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldNodes,
+    FieldReduction, FieldScalarId, FieldUnary, IndexComparison, IndexCondition, IndexTerm, TableId,
 };
 pub use geometry::{FieldGeometry, PointRange};
 pub use halo::{FieldAccess, FieldReach, field_accesses};

@@ -385,7 +385,7 @@ impl<'p> BoxLowering<'p> {
         place: PlaceId,
     ) -> Result<(Vec<Key>, Combine), Stop> {
         let dim = condition.dimension;
-        let condition = self.geometry.condition(condition)?;
+        let condition = self.geometry.condition(self.program, condition)?;
         let coordinate = self.places.coordinate(place, dim);
         if let Coordinate::Axis { axis, offset } = coordinate {
             let PointRange { first, end } = self.ranges[axis];

@@ -14,7 +14,7 @@
 use crate::field::buffer::{FieldBuffer, FieldData};
 use crate::field::error::FieldProblem;
 use crate::field::expression::FieldId;
-use crate::field::geometry::PointRange;
+use crate::field::geometry::{PointRange, points_text};
 use crate::field::program::FieldProgram;
 use std::sync::Arc;
 
@@ -227,11 +227,8 @@ impl WrittenFields {
 }
 
 fn unwritten(program: &FieldProgram, field: FieldId, points: &[PointRange]) -> FieldProblem {
-    let declared = &program.fields[field.0];
-    let range =
-        |(dim, range): (&_, &PointRange)| format!("{} {}:{}", program.dim_name(*dim), range.first, range.end);
-    let points: Vec<String> = declared.dims.iter().zip(points).map(range).collect();
-    FieldProblem::Unwritten { field: declared.name.to_string(), points: points.join(", ") }
+    let name = program.fields[field.0].name.to_string();
+    FieldProblem::Unwritten { field: name, points: points_text(program, field, points) }
 }
 
 #[cfg(test)]

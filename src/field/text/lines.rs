@@ -29,7 +29,7 @@ pub fn parse_field_program(text: &str) -> Result<FieldProgram, Vec<FieldError>> 
         let what = format!("the text has {} bytes; at most {LONGEST} are allowed", text.len());
         return Err(vec![FieldProblem::Limit { limit: "field-text", what }.into()]);
     }
-    let mut parser = Parser::new(tokens(text)?);
+    let mut parser = Parser::new(text, tokens(text)?);
     let mut errors = Vec::new();
     while parser.at + 1 < parser.tokens.len() {
         if let Err(error) = parser.line() {

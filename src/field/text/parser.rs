@@ -15,6 +15,10 @@ use hashbrown::HashMap;
 /// Brackets and signs that may be open at once.
 const DEEPEST: usize = 100;
 
+/// Words that lines of declarations begin with.
+const DECLARING: [&str; 8] =
+    ["horizontal", "vertical", "local", "table", "input", "output", "scalar", "static"];
+
 pub(super) type Parsed<T> = Result<T, FieldError>;
 
 /// A name that a line has defined.
@@ -28,6 +32,7 @@ pub(super) struct Definition {
 }
 
 pub(super) struct Parser<'t> {
+    pub text: &'t str,
     pub tokens: Vec<(Token<'t>, Span)>,
     pub at: usize,
     pub program: FieldProgram,
@@ -43,8 +48,9 @@ pub(super) struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    pub fn new(tokens: Vec<(Token<'t>, Span)>) -> Parser<'t> {
+    pub fn new(text: &'t str, tokens: Vec<(Token<'t>, Span)>) -> Parser<'t> {
         Parser {
+            text,
             tokens,
             at: 0,
             program: FieldProgram::default(),
@@ -122,7 +128,38 @@ impl<'t> Parser<'t> {
 
     /// An error of a name.
     pub fn unknown(&self, role: &'static str, name: &str, span: Span) -> FieldError {
-        FieldError::at(FieldProblem::UnknownName { role, name: name.to_owned() }, span)
+        let line = |at: u32| 1 + self.text.bytes().take(at as usize).filter(|byte| *byte == b'\n').count();
+        let problem = match self.defined_later(name) {
+            Some(later) => {
+                let (used, defined) = (line(span.start), line(later.start));
+                FieldProblem::UsedBefore { name: name.to_owned(), used, defined }
+            }
+            None => FieldProblem::UnknownName { role, name: name.to_owned() },
+        };
+        FieldError::at(problem, span)
+    }
+
+    /// The place behind the one at hand where a line begins with a name and `=`, or declares it.
+    fn defined_later(&self, name: &str) -> Option<Span> {
+        let is_name = |token: &Token<'_>| matches!(token, Token::Name(n) | Token::Quoted(n) if *n == name);
+        let mut lines = self.tokens[self.at..].split(|(token, _)| *token == Token::End);
+        lines.next();
+        lines.find_map(|line| match line {
+            [(first, span), (Token::Symbol("="), _), ..] if is_name(first) => Some(*span),
+            [(Token::Name(word), _), rest @ ..] if DECLARING.contains(word) => {
+                // In brackets stand dimensions, behind colons types, behind `=` values.
+                let mut open = 0;
+                let mut begins = true;
+                let found = rest.iter().position(|(token, _)| {
+                    let is_found = begins && open == 0 && is_name(token);
+                    begins = *token == Token::Symbol(",");
+                    open += i32::from(*token == Token::Symbol("[")) - i32::from(*token == Token::Symbol("]"));
+                    is_found
+                })?;
+                Some(rest[found].1)
+            }
+            _ => None,
+        })
     }
 
     /// A name, quoted or not.

@@ -90,11 +90,15 @@ fn what_is_outside_is_named_with_numbers() {
         ),
         (
             "out[I=0:3, K=0:4], out[I=2:6, K=0:4] = u, u",
-            "statement 1 (`out`): `out` is written twice on overlapping domains",
+            "statement 1 (`out`): `out` is written twice on I 2:3, K 0:4",
         ),
         (
-            "out[I=0:m*m*m*m*m*m*m*m*m*m*m*m*m, K=0:4] = u",
-            "statement 1 (`out`): a bound does not fit 32 bits",
+            "out[I=0:6, K=0:m*m*m*m*m*m*m*m*m*m*m*m*m] = u",
+            "statement 1 (`out`): the bound `m*m*m*m*m*m*m*m*m*m*m*m*m` on K comes to 2176782336, which does not fit 32 bits",
+        ),
+        (
+            "out = concat_where(K < m*2000000000, u, u)",
+            "statement 1 (`out`): the bound `m*2000000000` on K comes to 12000000000, which does not fit 32 bits",
         ),
     ];
     for (statements, expected) in cases {

@@ -133,6 +133,12 @@ fn errors_say_where() {
         ("out = u +", "1:10 a value is expected; the line ends"),
         ("out = u[J+1]", "1:9 there is no dimension `J`"),
         ("out = v", "1:7 there is no value `v`"),
+        ("out = 2.0*later\nsi = s\nlater = u", "1:11 `later` is used on line 18, before line 20 defines it"),
+        ("ni = later\ninput w[I, later]", "1:6 there is no value `later`"),
+        (
+            "out[I=0:later, K=0:4] = u\nscalar x, later: int32",
+            "1:9 `later` is used on line 18, before line 19 defines it",
+        ),
         ("out = 2.5*n", "1:7 2.5 is no int32"),
         ("si = s*1e400", "1:8 1e400 is no float64"),
         ("fi = f*1e39", "1:8 1e39 is no float32"),

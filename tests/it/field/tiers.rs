@@ -69,7 +69,9 @@ fn check(tier: &FieldTier, seed: u64, flavor: Flavor) -> bool {
         match (&expected, outputs_on(tier, &program, data)) {
             (Ok(expected), Ok((outputs, reasons))) => {
                 assert_eq!(compare(expected, &outputs), None, "{}", context());
-                assert!(reasons.is_empty() || matches!(tier, FieldTier::Jit), "{reasons:?}\n{}", context());
+                let is_known = |reason: &String| reason.contains("reads, of which a C compiler");
+                let are_known = reasons.iter().all(is_known) || matches!(tier, FieldTier::Jit);
+                assert!(are_known, "{reasons:?}\n{}", context());
             }
             (Err(expected), Err(error)) => assert_eq!(error.to_string(), *expected, "{}", context()),
             (expected, found) => panic!("{expected:?}, on the tier {found:?}\n{}", context()),
