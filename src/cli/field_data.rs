@@ -11,7 +11,7 @@ use crate::columns::npy_header::{Cells, Header, written_nd};
 use crate::columns::npy_source::NpyArray;
 use crate::columns::npz_members::{Member, by_name, members};
 use crate::columns::replace::Output;
-use crate::field::error::dtype_name;
+use crate::field::error::{FIELD_DTYPES, dtype_name};
 use crate::field::json::write_cells;
 use crate::field::text::number;
 use crate::field::{FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, FieldRole, TableEntries};
@@ -26,9 +26,20 @@ fn wrong(what: String) -> Report {
     Report::new(Category::MissingInput, Phase::Compile, what)
 }
 
+/// The error for elements that fields do not have.
+fn no_field_type(what: String, note: &str) -> Report {
+    let all: Vec<&str> = FIELD_DTYPES.map(dtype_name).into();
+    let mut report =
+        Report::new(Category::Type, Phase::Compile, format!("{what}; fields have {}", all.join(", ")));
+    report.notes.push(note.to_owned());
+    report
+}
+
 /// An array of an NPZ file.
 struct Array {
     cells: FieldCells,
+    /// The type of the numbers in the file, which may be narrower.
+    stored: String,
     shape: Vec<usize>,
     is_fortran: bool,
 }
@@ -49,6 +60,13 @@ pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldDat
             }
         };
         let array = read_array(path, member)?;
+        if array.stored != dtype_name(array.cells.dtype()) {
+            let what = format!("`{}` in {} has elements of {}", field.name, path.display(), array.stored);
+            let dtype = dtype_name(field.dtype);
+            let note =
+                format!("nothing converts by itself: in numpy, {}.astype(\"{dtype}\") does", field.name);
+            return Err(no_field_type(what, &note));
+        }
         let origin = match origin {
             Some(member) => integers(&member.name, read_array(path, member)?.cells)?,
             None => field.origin.clone().unwrap_or_else(|| vec![0; array.shape.len()]),
@@ -90,8 +108,10 @@ fn read_array(path: &Path, member: &Member) -> Result<Array, Report> {
     let malformed = |what: String| Report::from(ColumnsError::malformed(&file, what));
     let (header, bytes) = member.open(path).map_err(Report::from)?;
     let Header { cells, shape, is_fortran, descr, .. } = header;
+    let stored = cells.map_or(descr, Cells::type_name);
     let Some(element) = cells.and_then(Cells::element) else {
-        return Err(malformed(format!("cells of type {descr} are no numbers")));
+        let what = format!("`{}` in {} has elements of {stored}", member.name, path.display());
+        return Err(no_field_type(what, "scalars and tables may have smaller integers as well"));
     };
     let sizes = shape.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<Vec<usize>>>();
     let count = sizes.as_ref().and_then(|sizes| match sizes.contains(&0) {
@@ -104,7 +124,7 @@ fn read_array(path: &Path, member: &Member) -> Result<Array, Report> {
     let mut rows = ArrayRows::new(ScalarType::Unit);
     NpyArray::new(bytes, cells).read(&file, count, &mut rows).map_err(Report::from)?;
     let cells = field_cells(&rows, element).ok_or_else(|| malformed("cells that are missing".to_owned()))?;
-    Ok(Array { cells, shape: sizes, is_fortran })
+    Ok(Array { cells, stored, shape: sizes, is_fortran })
 }
 
 fn field_cells(rows: &ArrayRows, element: ScalarType) -> Option<FieldCells> {
@@ -131,7 +151,7 @@ fn field_cells(rows: &ArrayRows, element: ScalarType) -> Option<FieldCells> {
 }
 
 fn buffer(array: Array, origin: &[i64]) -> Result<FieldBuffer, FieldProblem> {
-    let Array { cells, shape, is_fortran } = array;
+    let Array { cells, shape, is_fortran, .. } = array;
     if !is_fortran {
         return FieldBuffer::row_major(cells, origin, &shape);
     }

@@ -57,6 +57,19 @@ impl Cells {
         Some(Cells { kind, size, big_endian: false })
     }
 
+    /// The name of the type of the cells: `int8`, `float64`.
+    pub fn type_name(self) -> String {
+        let bits = 8 * self.size;
+        match self.kind {
+            b'b' => "bool".to_owned(),
+            b'i' => format!("int{bits}"),
+            b'u' => format!("uint{bits}"),
+            b'f' => format!("float{bits}"),
+            b'c' => format!("complex{bits}"),
+            kind => format!("{}{}", char::from(kind), self.size),
+        }
+    }
+
     /// The element that holds every cell; none if there is none.
     pub fn element(self) -> Option<ScalarType> {
         Some(match (self.kind, self.size) {

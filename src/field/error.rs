@@ -350,6 +350,9 @@ impl FieldProblem {
             FieldProblem::NotDefined { operation, dtype } if operation == "/" && !is_float(*dtype) => {
                 Some("// divides integers and rounds down; float64(x) converts")
             }
+            FieldProblem::UnknownName { role: "element type", .. } => {
+                Some("fields have float64, float32, int32, int64 and bool")
+            }
             FieldProblem::NoNeighbor { .. } | FieldProblem::MissingNeighbor { .. } => {
                 Some("a missing neighbour has no value")
             }

@@ -121,10 +121,9 @@ pub(super) fn dimension(program: &FieldProgram, name: &str) -> Result<DimensionI
 pub(super) fn dtype(json: &Json) -> Result<ScalarType, FieldProblem> {
     match json {
         Json::Null => Ok(ScalarType::Float64),
-        json => json
-            .as_str()
-            .and_then(dtype_from_name)
-            .ok_or_else(|| syntax(format!("{} is no element type", short(json)))),
+        Json::String(name) => dtype_from_name(name)
+            .ok_or_else(|| FieldProblem::UnknownName { role: "element type", name: name.clone() }),
+        json => Err(syntax(format!("{} is no element type", short(json)))),
     }
 }
 

@@ -310,7 +310,12 @@ impl<'t> Parser<'t> {
                 let [a] = self.arguments()?;
                 FieldNode::Unary(op, self.fixed(a, None)?)
             }
-            _ => return Err(self.unknown("function", name, start)),
+            _ => {
+                let kind = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+                let is_type = kind.len() < name.len() && ["int", "uint", "float"].contains(&kind);
+                let role = if is_type { "element type" } else { "function" };
+                return Err(self.unknown(role, name, start));
+            }
         };
         self.expect(")", "behind the arguments")?;
         Ok(Operand::Node(self.add(node, start)?))

@@ -71,6 +71,38 @@ fn a_plate_cools() {
     assert_eq!(written[128..], floats(u.into_iter().flatten()));
 }
 
+/// Nothing is widened in silence: an element type that fields do not have is refused by name.
+#[test]
+fn members_of_other_types_are_refused() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    let text = "horizontal I\ntable I2I: I -> I width 1\ninput u[I]: int32\nscalar m: int32\noutput v[I]: int32\nv = u[I2I[0]] + m\n";
+    std::fs::write(place.path().join("add.field"), text).expect("a file");
+    let run = |descr: &str, size: usize| {
+        let members = [
+            ("u", descr, &[2][..], false, vec![0; 2 * size]),
+            ("m", "<i2", &[][..], false, vec![7, 0]),
+            ("I2I", "|u1", &[2, 1][..], false, vec![1, 0]),
+        ];
+        npz(&place.path().join("in.npz"), &members);
+        output_of("cembra field run add.field --data in.npz", place.path(), "here")
+    };
+    // Scalars and the entries of tables are numbers, of whatever type.
+    assert!(run("<i4", 4).contains("\"data\":[7,7]"));
+    for (descr, size, name) in [
+        ("|i1", 1, "int8"),
+        ("<i2", 2, "int16"),
+        (">u4", 4, "uint32"),
+        ("<u8", 8, "uint64"),
+        ("<f2", 2, "float16"),
+    ] {
+        let out = run(descr, size);
+        let expected = format!(
+            "error[TYPE]: `u` in in.npz has elements of {name}; fields have float64, float32, int32, int64, bool\n"
+        );
+        assert!(out.starts_with(&expected) && out.ends_with("exit: 1\n"), "{out}");
+    }
+}
+
 #[test]
 fn steps_exchange_fields_and_origins_are_kept() {
     let place = tempfile::tempdir().expect("the system has a directory for temporary files");

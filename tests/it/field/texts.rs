@@ -133,6 +133,8 @@ fn errors_say_where() {
         ("out = u +", "1:10 a value is expected; the line ends"),
         ("out = u[J+1]", "1:9 there is no dimension `J`"),
         ("out = v", "1:7 there is no value `v`"),
+        ("ni = int16(n)", "1:6 there is no element type `int16`"),
+        ("input w[I]: uint8", "1:13 there is no element type `uint8`"),
         ("out = 2.0*later\nsi = s\nlater = u", "1:11 `later` is used on line 18, before line 20 defines it"),
         ("ni = later\ninput w[I, later]", "1:6 there is no value `later`"),
         (
