@@ -3,7 +3,7 @@
 use crate::field::halo::FieldReach;
 use crate::field::text::bound_text;
 use crate::field::{
-    BoundTerm, FieldAccess, FieldBound, FieldProgram, FieldStatement, FieldTarget, FieldValue, field_accesses,
+    FieldAccess, FieldBound, FieldProgram, FieldSpan, FieldTarget, FieldValue, field_accesses,
 };
 use crate::plot::domains::{DomainAxis, DomainBox, DomainFigure};
 use serde_json::{Value as Json, json};
@@ -76,7 +76,7 @@ fn rows(program: &FieldProgram) -> Vec<Row> {
                 statement: number + 1,
                 verb: "reads",
                 field: program.fields[access.field.0].name.to_string(),
-                dims: read(program, statement, &access),
+                dims: read(program, &access),
                 halos: access.reach.iter().map(|(_, reaches)| offsets(reaches)).collect(),
             });
         }
@@ -126,31 +126,40 @@ fn written(program: &FieldProgram, target: &FieldTarget) -> Vec<(String, String)
     field.dims.iter().map(|dim| (program.dim_name(*dim).to_owned(), points(dim))).collect()
 }
 
-/// Where a field is read: the domain of the first target, and the halo beyond it.
-fn read(program: &FieldProgram, statement: &FieldStatement, access: &FieldAccess) -> Vec<(String, String)> {
+/// Where a field is read, and how far beyond the domain that is.
+fn read(program: &FieldProgram, access: &FieldAccess) -> Vec<(String, String)> {
     let mut dims = Vec::new();
-    for (dim, reaches) in &access.reach {
-        let range = statement
-            .targets
-            .iter()
-            .find_map(|target| target.domain.iter().flatten().find(|range| range.dimension == *dim));
+    for ((dim, reaches), spans) in access.reach.iter().zip(&access.spans) {
         let mut parts = Vec::new();
         for reach in reaches {
-            parts.push(match (reach, range) {
-                (FieldReach::Table(table), _) => {
-                    format!("by table {}", program.tables[table.0].name)
+            parts.push(match reach {
+                FieldReach::Table(table) => format!("by table {}", program.tables[table.0].name),
+                FieldReach::Offsets(low, high) => {
+                    let spans: Vec<String> = spans.iter().map(|span| span_text(program, span)).collect();
+                    spans.join(", ") + &halo(*low, *high)
                 }
-                (FieldReach::Offsets(low, high), Some(range)) => {
-                    let (first, end) = (moved(&range.first, *low), moved(&range.end, *high));
-                    let points = format!("{} : {}", bound_text(program, &first), bound_text(program, &end));
-                    points + &halo(*low, *high)
-                }
-                (FieldReach::Offsets(low, high), None) => format!("as written{}", halo(*low, *high)),
             });
         }
         dims.push((program.dim_name(*dim).to_owned(), parts.join(", ")));
     }
     dims
+}
+
+fn span_text(program: &FieldProgram, span: &FieldSpan) -> String {
+    let bound = |function: &str, bounds: &[FieldBound]| {
+        let texts: Vec<String> = bounds.iter().map(|bound| bound_text(program, bound)).collect();
+        match &texts[..] {
+            [] => None,
+            [text] => Some(text.clone()),
+            _ => Some(format!("{function}({})", texts.join(", "))),
+        }
+    };
+    match (bound("max", &span.first), bound("min", &span.end)) {
+        (Some(first), Some(end)) => format!("{first} : {end}"),
+        (Some(first), None) => format!("as written from {first}"),
+        (None, Some(end)) => format!("as written below {end}"),
+        (None, None) => "as written".to_owned(),
+    }
 }
 
 fn halo(low: i64, high: i64) -> String {
@@ -159,24 +168,4 @@ fn halo(low: i64, high: i64) -> String {
         (0, 0) => String::new(),
         _ => format!("  ({} to {})", signed(low), signed(high)),
     }
-}
-
-/// A bound plus an offset, with one constant at its end.
-fn moved(bound: &FieldBound, by: i64) -> FieldBound {
-    let mut terms = bound.0.clone();
-    let constant = match terms[..] {
-        [BoundTerm::Literal(value)] => return FieldBound::literal(value.saturating_add(by)),
-        [.., BoundTerm::Literal(value), BoundTerm::Add] => Some(value),
-        [.., BoundTerm::Literal(value), BoundTerm::Sub] => Some(-value),
-        _ => None,
-    };
-    if constant.is_some() {
-        terms.truncate(terms.len() - 2);
-    }
-    match constant.unwrap_or(0).saturating_add(by) {
-        0 => {}
-        sum if sum > 0 => terms.extend([BoundTerm::Literal(sum), BoundTerm::Add]),
-        sum => terms.extend([BoundTerm::Literal(sum.saturating_neg()), BoundTerm::Sub]),
-    }
-    FieldBound(terms)
 }

@@ -4,13 +4,17 @@
 //! out[I=1:n-1] = u[I-1] + u[I+1]      u: I from 1 - 1 to n - 1 + 1, halo 1 below and 1 above
 //! ```
 //!
-//! Parts of a `concat_where` count with their whole domain. What is read by a table has no halo along the dimension of its
-//! entries.
+//! A part of a `concat_where` is read on its part, if that is a range. What is read by a table has no halo along the dimension of
+//! its entries.
 
 use crate::field::dimension::DimensionId;
 use crate::field::expression::{FieldId, FieldNode, FieldNodeId, TableId};
-use crate::field::program::{FieldProgram, FieldStatement};
+use crate::field::program::{FieldProgram, FieldStatement, FieldTarget};
+use crate::field::span::{ConditionPart, FieldSpan};
 use hashbrown::HashMap;
+
+/// Spans along a dimension that are told apart; more of them become larger ones.
+const MOST_SPANS: usize = 4;
 
 /// How a statement reads a field along a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,24 +32,50 @@ pub struct FieldAccess {
     pub field: FieldId,
     /// For each of its dimensions, in their order, all ways.
     pub reach: Vec<(DimensionId, Vec<FieldReach>)>,
+    /// For each of its dimensions the points that are read in order.
+    pub spans: Vec<Vec<FieldSpan>>,
 }
 
-/// The least and greatest offset of an operation along each dimension, and tables it is read by.
-type Reaches = Vec<Vec<FieldReach>>;
+/// How an operation is read along a dimension.
+#[derive(Clone, Debug, Default)]
+struct Reaches {
+    ways: Vec<FieldReach>,
+    spans: Vec<DomainPart>,
+}
+
+/// Points that are read, and the domain that they are part of, moved as they are.
+#[derive(Clone, Debug)]
+struct DomainPart {
+    domain: FieldSpan,
+    span: FieldSpan,
+}
+
+/// By dimension.
+type AllReaches = Vec<Reaches>;
 
 /// How the statement reads each field, in the order of first use.
 pub fn field_accesses(program: &FieldProgram, statement: &FieldStatement) -> Vec<FieldAccess> {
     let roots = statement.value.roots();
     let needed = program.nodes.needed(roots);
-    let here: Reaches = vec![vec![FieldReach::Offsets(0, 0)]; program.dims.len()];
-    let mut reaches: HashMap<FieldNodeId, Reaches> = HashMap::new();
-    roots.iter().for_each(|root| merge(reaches.entry(*root).or_default(), &here));
+    let mut reaches: HashMap<FieldNodeId, AllReaches> = HashMap::new();
+    for (root, target) in roots.iter().zip(&statement.targets) {
+        merge(reaches.entry(*root).or_default(), &here(program, target));
+    }
     let mut accesses: Vec<FieldAccess> = Vec::new();
     for id in needed.iter().rev() {
         let Some(of) = reaches.remove(id) else { continue };
         let node = program.nodes.get(*id);
         if let FieldNode::Field(field) = node {
             merge_access(program, &mut accesses, *field, &of);
+        }
+        if let FieldNode::ConcatWhere(condition, a, b) = node {
+            let [holds, fails] = ConditionPart::of(condition);
+            for (operand, part) in [(*a, holds), (*b, fails)] {
+                if let Some(of) = within(&of, condition.dimension, &part) {
+                    merge(reaches.entry(operand).or_default(), &of);
+                }
+            }
+            continue;
         }
         let of = through(program, node, of);
         for operand in node.operands() {
@@ -56,35 +86,71 @@ pub fn field_accesses(program: &FieldProgram, statement: &FieldStatement) -> Vec
     accesses
 }
 
+/// A value where it is stored.
+fn here(program: &FieldProgram, target: &FieldTarget) -> AllReaches {
+    let of_dim = |dim: usize| {
+        let range = target.domain.iter().flatten().find(|range| range.dimension.0 == dim);
+        let (first, end) = match range {
+            Some(range) => (vec![range.first.clone()], vec![range.end.clone()]),
+            None => (Vec::new(), Vec::new()),
+        };
+        let span = FieldSpan { of_all: range.is_none(), first, end };
+        Reaches {
+            ways: vec![FieldReach::Offsets(0, 0)],
+            spans: vec![DomainPart { domain: span.clone(), span }],
+        }
+    };
+    (0..program.dims.len()).map(of_dim).collect()
+}
+
+/// What is read in a part of a dimension; nothing if that has no points.
+fn within(of: &AllReaches, dim: DimensionId, part: &ConditionPart) -> Option<AllReaches> {
+    let mut of = of.clone();
+    let Reaches { ways, spans } = &mut of[dim.0];
+    let inside =
+        |of: &DomainPart| Some(DomainPart { domain: of.domain.clone(), span: of.span.within(part)? });
+    *spans = spans.iter().filter_map(inside).collect();
+    if spans.is_empty() {
+        ways.retain(|way| matches!(way, FieldReach::Table(_)));
+    }
+    (!ways.is_empty()).then_some(of)
+}
+
 /// What an operand is read at, if the operation is read so.
-fn through(program: &FieldProgram, node: &FieldNode, mut of: Reaches) -> Reaches {
+fn through(program: &FieldProgram, node: &FieldNode, mut of: AllReaches) -> AllReaches {
     match node {
         FieldNode::Shift(_, offsets) => {
             for (dim, by) in offsets {
-                for reach in &mut of[dim.0] {
-                    if let FieldReach::Offsets(low, high) = reach {
+                let Reaches { ways, spans } = &mut of[dim.0];
+                for way in ways {
+                    if let FieldReach::Offsets(low, high) = way {
                         (*low, *high) = (low.saturating_add(*by), high.saturating_add(*by));
                     }
+                }
+                for DomainPart { domain, span } in spans {
+                    (*domain, *span) = (domain.moved(*by), span.moved(*by));
                 }
             }
         }
         FieldNode::Gather(_, table, _) | FieldNode::ShiftAll(_, table) => {
-            of[program.tables[table.0].to.0] = vec![FieldReach::Table(*table)];
+            let ways = vec![FieldReach::Table(*table)];
+            of[program.tables[table.0].to.0] = Reaches { ways, spans: Vec::new() };
         }
         _ => {}
     }
     of
 }
 
-fn merge(into: &mut Reaches, other: &Reaches) {
-    into.resize(other.len(), Vec::new());
+fn merge(into: &mut AllReaches, other: &AllReaches) {
+    into.resize(other.len(), Reaches::default());
     for (into, other) in into.iter_mut().zip(other) {
-        other.iter().for_each(|reach| merge_reach(into, *reach));
+        other.ways.iter().for_each(|way| merge_way(&mut into.ways, *way));
+        other.spans.iter().for_each(|span| merge_span(&mut into.spans, span));
     }
 }
 
-fn merge_reach(into: &mut Vec<FieldReach>, reach: FieldReach) {
-    if let FieldReach::Offsets(low, high) = reach {
+fn merge_way(into: &mut Vec<FieldReach>, way: FieldReach) {
+    if let FieldReach::Offsets(low, high) = way {
         for known in into.iter_mut() {
             if let FieldReach::Offsets(first, last) = known {
                 (*first, *last) = (low.min(*first), high.max(*last));
@@ -92,19 +158,51 @@ fn merge_reach(into: &mut Vec<FieldReach>, reach: FieldReach) {
             }
         }
     }
-    if !into.contains(&reach) {
-        into.push(reach);
+    if !into.contains(&way) {
+        into.push(way);
     }
 }
 
-fn merge_access(program: &FieldProgram, accesses: &mut Vec<FieldAccess>, field: FieldId, of: &Reaches) {
+fn merge_span(into: &mut Vec<DomainPart>, new: &DomainPart) {
+    let both = |known: &DomainPart| {
+        Some(DomainPart { domain: known.domain.joined(&new.domain)?, span: known.span.joined(&new.span)? })
+    };
+    match into.iter_mut().find_map(|known| Some((both(known)?, known))) {
+        Some((both, known)) => *known = both,
+        None => into.push(new.clone()),
+    }
+    if into.len() <= MOST_SPANS {
+        return;
+    }
+    // Too many: whole domains are told instead of their parts, or nothing if these are too many as well.
+    let mut wholes: Vec<FieldSpan> = Vec::new();
+    for DomainPart { domain, .. } in into.drain(..) {
+        match wholes.iter_mut().find_map(|whole| Some((whole.joined(&domain)?, whole))) {
+            Some((both, whole)) => *whole = both,
+            None => wholes.push(domain),
+        }
+    }
+    if wholes.len() > MOST_SPANS {
+        wholes = vec![FieldSpan { of_all: true, first: Vec::new(), end: Vec::new() }];
+    }
+    into.extend(wholes.into_iter().map(|whole| DomainPart { domain: whole.clone(), span: whole }));
+}
+
+fn merge_access(program: &FieldProgram, accesses: &mut Vec<FieldAccess>, field: FieldId, of: &AllReaches) {
     let dims = &program.fields[field.0].dims;
     let place = accesses.iter().position(|access| access.field == field).unwrap_or_else(|| {
         let reach = dims.iter().map(|dim| (*dim, Vec::new())).collect();
-        accesses.push(FieldAccess { field, reach });
+        accesses.push(FieldAccess { field, reach, spans: vec![Vec::new(); dims.len()] });
         accesses.len() - 1
     });
-    for (dim, into) in &mut accesses[place].reach {
-        of[dim.0].iter().for_each(|reach| merge_reach(into, *reach));
+    let FieldAccess { reach, spans, .. } = &mut accesses[place];
+    for ((dim, into), spans) in reach.iter_mut().zip(spans) {
+        of[dim.0].ways.iter().for_each(|way| merge_way(into, *way));
+        for DomainPart { span, .. } in &of[dim.0].spans {
+            match spans.iter_mut().find_map(|known| Some((known.joined(span)?, known))) {
+                Some((both, known)) => *known = both,
+                None => spans.push(span.clone()),
+            }
+        }
     }
 }

@@ -16,11 +16,12 @@
 //! | [`text`] | the text: lexer, parser, printer |
 //! | [`json`] | the published JSON form |
 //! | [`types`], [`check`] | element types and dimensions, rules that need no sizes |
-//! | [`halo`] | domains and halos by name, before sizes are known |
+//! | [`halo`], [`span`] | domains and halos by name, before sizes are known |
 //! | [`buffer`], [`geometry`] | data; points of fields and domains |
 //! | [`written`] | where fields that began without values have some |
 //! | [`lower`], [`stage`] | statements as expressions on boxes |
 
+mod bounds;
 pub mod buffer;
 pub mod builder;
 pub mod check;
@@ -38,6 +39,7 @@ mod place;
 pub mod program;
 mod reads;
 mod sharing;
+pub mod span;
 pub mod stage;
 mod temporaries;
 pub mod text;
@@ -61,6 +63,7 @@ pub use program::{
     FieldDeclaration, FieldProgram, FieldRange, FieldRole, FieldScan, FieldStatement, FieldTarget,
     FieldValue, ScalarDeclaration, ScanCarry, ScanDirection, TableDeclaration,
 };
+pub use span::FieldSpan;
 pub use text::{parse_field_program, print_field_program};
 pub use types::{FieldNodeType, FieldTypes};
 pub use written::WrittenFields;
