@@ -3,8 +3,9 @@
 use cembra_vm::machine::SharedBudget;
 use cembra_vm::value::Budget;
 use cembra_vm::value::array::MAX_ROWS;
-use cembra_vm::value::budget::DEFAULT_BYTES_ALIVE;
+use cembra_vm::value::budget::{Account, DEFAULT_BYTES_ALIVE, Exhausted};
 use clap::{Args, value_parser};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,9 +42,34 @@ impl BudgetArgs {
         }
     }
 
+    /// An account of bytes that the host keeps, up to what may be alive.
+    pub fn bytes(&self) -> HostBytes {
+        HostBytes { limit: self.limit_bytes, alive: Cell::new(0) }
+    }
+
     /// A budget for several evaluations, whose time begins now.
     pub fn shared(&self) -> Arc<SharedBudget> {
         Arc::new(SharedBudget::new(self.budget()))
+    }
+}
+
+/// Bytes that the host keeps while programs run.
+#[derive(Debug)]
+pub struct HostBytes {
+    limit: u64,
+    alive: Cell<u64>,
+}
+
+impl Account for HostBytes {
+    fn charge(&self, asked: u64) -> Result<(), Exhausted> {
+        let (alive, limit) = (self.alive.get(), self.limit);
+        let sum = alive.checked_add(asked).filter(|sum| *sum <= limit);
+        self.alive.set(sum.ok_or(Exhausted::Bytes { asked, alive, limit })?);
+        Ok(())
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.alive.set(self.alive.get().saturating_sub(bytes));
     }
 }
 

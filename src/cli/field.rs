@@ -20,6 +20,7 @@ use crate::field::{
     print_field_program,
 };
 use cembra_vm::value::Category;
+use cembra_vm::value::budget::{Account, Exhausted, Unlimited};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -116,7 +117,8 @@ fn batch(file: &Path, args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
     let json = read_json(&text).map_err(|report| (vec![report], None))?;
     let tier = field_tier(args.tier, args.cache).map_err(|report| (vec![report], None))?;
-    run_batch(&json, &args.budget.shared(), args.threads.into(), &tier).map_err(|report| (vec![report], None))
+    let budget = (&args.budget, &args.budget.shared());
+    run_batch(&json, budget, args.threads.into(), &tier).map_err(|report| (vec![report], None))
 }
 
 fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
@@ -129,14 +131,18 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         check_distinct(&[("--out", out)], &read).map_err(one)?;
     }
     let (program, mut data, source) = load(file)?;
+    let account = args.budget.bytes();
+    let of_budget = |stop: Exhausted| one(field_report(&FieldProblem::from(stop).into()));
+    account.charge(data.bytes()).map_err(of_budget)?;
     if let Some(path) = &args.data {
-        read_data(&program, path, &mut data).map_err(one)?;
+        read_data(&program, path, &mut data, &account).map_err(one)?;
     }
     set_scalars(&program, &args.scalars, &mut data).map_err(one)?;
     let swaps = swaps(&program, &args.swap).map_err(one)?;
     let tier = field_tier(args.tier, args.cache).map_err(one)?;
     let failed = |errors: &[FieldError]| errors.iter().map(field_report).collect::<Vec<Report>>();
-    data.complete(&program).map_err(|problem| (failed(&[problem.into()]), None))?;
+    let completed = data.complete_within(&program, &account);
+    completed.map_err(|problem| (failed(&[problem.into()]), None))?;
     let mut plan = match FieldPlan::new_within(&program, &data, Some(args.budget.shared())) {
         Ok(plan) => plan.threads(args.threads.into()),
         Err(errors) => return Err((failed(&errors), source)),
@@ -223,7 +229,7 @@ fn explain_programs(
 ) -> Result<String, FieldFailure> {
     let one = |report: Report| (vec![report], None);
     if let Some(path) = &args.data {
-        read_data(program, path, &mut data).map_err(one)?;
+        read_data(program, path, &mut data, &Unlimited).map_err(one)?;
     }
     set_scalars(program, &args.scalars, &mut data).map_err(one)?;
     data.complete(program).map_err(|problem| one(field_report(&problem.into())))?;

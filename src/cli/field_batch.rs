@@ -4,11 +4,13 @@
 //! its first error. A case never ends another.
 
 use crate::backend::{FieldPlan, FieldTier};
+use crate::cli::budget_args::BudgetArgs;
 use crate::cli::report::{Phase, Report};
 use crate::field::json::{read_field_case, write_cells};
-use crate::field::{FieldError, FieldRole, check_program};
+use crate::field::{FieldError, FieldProblem, FieldRole, check_program};
 use cembra_vm::machine::SharedBudget;
 use cembra_vm::value::Category;
+use cembra_vm::value::budget::Account;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use std::sync::Arc;
 /// It is no file of cases.
 pub(super) fn run_batch(
     json: &Json,
-    budget: &Arc<SharedBudget>,
+    (args, budget): (&BudgetArgs, &Arc<SharedBudget>),
     threads: usize,
     tier: &FieldTier,
 ) -> Result<String, Report> {
@@ -29,7 +31,7 @@ pub(super) fn run_batch(
     })?;
     let mut lines = String::new();
     for case in cases {
-        let line = match run_case(case, budget, threads, tier) {
+        let line = match run_case(case, (args, budget), threads, tier) {
             Ok(outputs) => json!({ "name": case["name"], "outputs": outputs }),
             Err(error) => json!({
                 "name": case["name"],
@@ -43,13 +45,15 @@ pub(super) fn run_batch(
 
 fn run_case(
     case: &Json,
-    budget: &Arc<SharedBudget>,
+    (args, budget): (&BudgetArgs, &Arc<SharedBudget>),
     threads: usize,
     tier: &FieldTier,
 ) -> Result<Json, FieldError> {
     let (program, mut data) = read_field_case(case)?;
     check_program(&program).map_err(|mut errors| errors.remove(0))?;
-    data.complete(&program)?;
+    let account = args.bytes();
+    account.charge(data.bytes()).map_err(FieldProblem::from)?;
+    data.complete_within(&program, &account)?;
     let plan = FieldPlan::new_within(&program, &data, Some(budget.clone()));
     plan.map_err(|mut errors| errors.remove(0))?.threads(threads).on(tier.clone())?.run(&mut data)?;
     let mut outputs = Map::new();

@@ -15,8 +15,9 @@ use crate::field::error::{FIELD_DTYPES, dtype_name};
 use crate::field::json::write_cells;
 use crate::field::text::number;
 use crate::field::{FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, FieldRole, TableEntries};
-use cembra_vm::value::array::MAX_ROWS;
-use cembra_vm::value::{ArrayRows, Category, ScalarType, ScalarValue};
+use cembra_vm::value::array::{MAX_ROWS, cell_size};
+use cembra_vm::value::budget::Account;
+use cembra_vm::value::{ArrayRows, Category, Fault, ScalarType, ScalarValue};
 use serde_json::{Map, Value as Json, json};
 use std::io::Write;
 use std::path::Path;
@@ -47,8 +48,13 @@ struct Array {
 /// Reads what the program declares: fields, scalars and tables. Other members are passed over.
 ///
 /// # Errors
-/// The file cannot be read, or a member is no array that could be meant.
-pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldData) -> Result<(), Report> {
+/// The file cannot be read, a member is no array that could be meant, or the account stops it.
+pub(super) fn read_data(
+    program: &FieldProgram,
+    path: &Path,
+    data: &mut FieldData,
+    account: &dyn Account,
+) -> Result<(), Report> {
     let all = members(path).map_err(Report::from)?;
     let named = by_name(&all);
     for field in &program.fields {
@@ -59,7 +65,7 @@ pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldDat
                 None => continue,
             }
         };
-        let array = read_array(path, member)?;
+        let array = read_array(path, member, account)?;
         if array.stored != dtype_name(array.cells.dtype()) {
             let what = format!("`{}` in {} has elements of {}", field.name, path.display(), array.stored);
             let dtype = dtype_name(field.dtype);
@@ -68,7 +74,7 @@ pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldDat
             return Err(no_field_type(what, &note));
         }
         let origin = match origin {
-            Some(member) => integers(&member.name, read_array(path, member)?.cells)?,
+            Some(member) => integers(&member.name, read_array(path, member, account)?.cells)?,
             None => field.origin.clone().unwrap_or_else(|| vec![0; array.shape.len()]),
         };
         let buffer =
@@ -77,7 +83,7 @@ pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldDat
     }
     for scalar in &program.scalars {
         let Some(member) = named.get(&*scalar.name) else { continue };
-        let array = read_array(path, member)?;
+        let array = read_array(path, member, account)?;
         let name = &scalar.name;
         let rows = match array.cells.len() {
             1 => array.cells,
@@ -89,7 +95,7 @@ pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldDat
     }
     for table in &program.tables {
         let Some(member) = named.get(&*table.name) else { continue };
-        let array = read_array(path, member)?;
+        let array = read_array(path, member, account)?;
         let name = &table.name;
         let &[_, width] = &array.shape[..] else {
             return Err(wrong(format!("the table `{name}` has {} axes, not two", array.shape.len())));
@@ -103,7 +109,7 @@ pub(super) fn read_data(program: &FieldProgram, path: &Path, data: &mut FieldDat
     Ok(())
 }
 
-fn read_array(path: &Path, member: &Member) -> Result<Array, Report> {
+fn read_array(path: &Path, member: &Member, account: &dyn Account) -> Result<Array, Report> {
     let file = format!("{}, {}.npy", path.display(), member.name);
     let malformed = |what: String| Report::from(ColumnsError::malformed(&file, what));
     let (header, bytes) = member.open(path).map_err(Report::from)?;
@@ -121,6 +127,10 @@ fn read_array(path: &Path, member: &Member) -> Result<Array, Report> {
     let (Some(sizes), Some(count)) = (sizes, count.filter(|count| *count <= MAX_ROWS)) else {
         return Err(malformed(format!("an array of {shape:?} has more than {MAX_ROWS} numbers")));
     };
+    account.charge((count * cell_size(element)) as u64).map_err(|stop| {
+        let what = format!("`{}` in {}: {stop}", member.name, path.display());
+        Report::new(Fault::from(stop).category(), Phase::Eval, what)
+    })?;
     let mut rows = ArrayRows::new(ScalarType::Unit);
     NpyArray::new(bytes, cells).read(&file, count, &mut rows).map_err(Report::from)?;
     let cells = field_cells(&rows, element).ok_or_else(|| malformed("cells that are missing".to_owned()))?;

@@ -14,6 +14,7 @@ use crate::field::program::{FieldProgram, FieldRole};
 use crate::field::written::WrittenPoints;
 use cembra_vm::machine::HostCells;
 use cembra_vm::value::array::{MAX_ROWS, cell_size};
+use cembra_vm::value::budget::{Account, Unlimited};
 use cembra_vm::value::{NdView, ScalarType, ScalarValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -402,6 +403,14 @@ pub struct FieldData {
 }
 
 impl FieldData {
+    /// Bytes of all cells and entries.
+    pub fn bytes(&self) -> u64 {
+        let of_cells = |buffer: &FieldBuffer| buffer.cells.len() * cell_size(buffer.dtype());
+        let of_entries = |table: &TableEntries| size_of_val(table.entries());
+        let cells: usize = self.fields.values().map(of_cells).sum();
+        (cells + self.tables.values().map(of_entries).sum::<usize>()) as u64
+    }
+
     /// Gives a buffer to every output that has none: of the extent that the program declares, or else along each
     /// dimension of that of the first field that has it; filled with what the program says. Without that there are zeros, which
     /// are no values yet: a plan refuses statements that read them before one writes there.
@@ -409,6 +418,18 @@ impl FieldData {
     /// # Errors
     /// No field has one of the dimensions, or there are too many cells.
     pub fn complete(&mut self, program: &FieldProgram) -> Result<(), FieldProblem> {
+        self.complete_within(program, &Unlimited)
+    }
+
+    /// The same with an account that the cells are charged to.
+    ///
+    /// # Errors
+    /// As [`FieldData::complete`], or the account stops it.
+    pub fn complete_within(
+        &mut self,
+        program: &FieldProgram,
+        account: &dyn Account,
+    ) -> Result<(), FieldProblem> {
         let mut cells = 0;
         for field in &program.fields {
             if field.role != FieldRole::Output || self.fields.contains_key(&*field.name) {
@@ -441,6 +462,8 @@ impl FieldData {
                 );
                 return Err(FieldProblem::Limit { limit: "field-cells", what });
             }
+            let bytes = cell_count(&shape)? * cell_size(field.dtype);
+            account.charge(bytes as u64).map_err(|stop| FieldProblem::from(stop).of_field(&field.name))?;
             let zero = ScalarValue::zero(field.dtype);
             let fill = field.fill.as_ref().unwrap_or(&zero);
             let others: Vec<usize> = self.fields.values().map(|other| other.cells.address()).collect();

@@ -314,6 +314,16 @@ impl FieldProblem {
         }
     }
 
+    /// The same problem with the name of a field before what a run has found.
+    pub(crate) fn of_field(self, name: &str) -> FieldProblem {
+        match self {
+            FieldProblem::Run { category, what } => {
+                FieldProblem::Run { category, what: format!("`{name}`: {what}") }
+            }
+            other => other,
+        }
+    }
+
     /// The category of the error.
     pub fn category(&self) -> Category {
         match self {

@@ -1,13 +1,15 @@
 //! What a run of a stage may use, and errors that no program should meet.
 
 use crate::field::error::FieldProblem;
-use cembra_vm::machine::SharedBudget;
+use cembra_vm::machine::{Share, SharedBudget};
 use cembra_vm::value::Category;
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StageLimits<'l> {
     pub budget: Option<&'l SharedBudget>,
+    /// Bytes of fields and tables, which count against the budget.
+    pub beside: u64,
     /// Threads that work on a region of many elements.
     pub threads: usize,
 }
@@ -18,8 +20,13 @@ impl StageLimits<'_> {
     /// # Errors
     /// The budget is used up.
     pub fn charge(&self, rows: usize) -> Result<(), FieldProblem> {
-        let Some(budget) = self.budget else { return Ok(()) };
-        budget.share().metered(|meter| Ok(meter.rows(rows)?))
+        let Some(share) = self.share() else { return Ok(()) };
+        share.metered(|meter| Ok(meter.rows(rows)?))
+    }
+
+    /// What one run may use.
+    pub fn share(&self) -> Option<Share<'_>> {
+        self.budget.map(|budget| budget.share().beside(self.beside))
     }
 }
 

@@ -56,6 +56,8 @@ pub struct FieldPlan {
     statements: Vec<BoundStatement>,
     compilations: usize,
     budget: Option<Arc<SharedBudget>>,
+    /// Bytes of the data that it was compiled for.
+    bytes: u64,
     threads: usize,
     tier: FieldTier,
     interpreted: Vec<InterpretedStage>,
@@ -82,7 +84,8 @@ impl FieldPlan {
     }
 
     /// The same within a budget, which all runs go on using up: a statement that the budget stops may have stored a part of its
-    /// values. Time and the bytes of lists of points are of the budget while the plan is made.
+    /// values. Time and the bytes of lists of points are of the budget while the plan is made. Cells and tables of the data are
+    /// bytes that are alive.
     ///
     /// # Errors
     /// As [`FieldPlan::new`], or the budget is used up.
@@ -107,6 +110,7 @@ impl FieldPlan {
             statements,
             compilations: 1,
             budget,
+            bytes: data.bytes(),
             threads: 1,
             tier: FieldTier::Interpreter,
             interpreted: Vec::new(),
@@ -193,8 +197,8 @@ impl FieldPlan {
     pub fn run(&mut self, data: &mut FieldData) -> Result<(), FieldError> {
         self.fit(data)?;
         let written = self.find_written(data)?;
-        let FieldPlan { program, geometry, statements, budget, threads, .. } = self;
-        let limits = StageLimits { budget: budget.as_deref(), threads: *threads };
+        let FieldPlan { program, geometry, statements, budget, bytes, threads, .. } = self;
+        let limits = StageLimits { budget: budget.as_deref(), beside: *bytes, threads: *threads };
         for statement in statements {
             let number = statement.number;
             statement.run(program, &geometry.scalars, limits, data).map_err(|problem| {
@@ -240,6 +244,7 @@ impl FieldPlan {
             let (lowered, written) = known.lower(data)?;
             self.statements = known.bind(lowered)?;
             self.written = vec![written];
+            self.bytes = data.bytes();
             self.compilations += 1;
             self.enter_tier()?;
         }
@@ -275,7 +280,7 @@ impl Known<'_> {
         let mut after = before.clone();
         let mut lower = |meter: &Meter<'_>| lower_program(program, types, geometry, &mut after, meter);
         let lowered = match budget {
-            Some(budget) => budget.share().metered(|meter| lower(meter)),
+            Some(budget) => budget.share().beside(data.bytes()).metered(|meter| lower(meter)),
             None => lower(&Meter::of_default()),
         }?;
         let changes = before != after;

@@ -36,7 +36,7 @@ use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 #[cfg(feature = "native")]
 use cembra_vm::machine::SweepOrder;
-use cembra_vm::machine::{BoundExpr, CallError, Room, RunErrorKind, RunOptions, SharedBudget};
+use cembra_vm::machine::{BoundExpr, CallError, Room, RunErrorKind, RunOptions};
 use cembra_vm::value::{Fault, NdView, ScalarValue, Value};
 use std::sync::{Arc, LazyLock};
 
@@ -240,7 +240,7 @@ impl StageProgram {
                 false => inputs.push((*bit, *view)),
             }
         }
-        let share = from.limits.budget.map(SharedBudget::share);
+        let share = from.limits.share();
         let options = RunOptions::new().within(share.as_ref()).threads(from.limits.threads);
         match bound.run_on(frame, &inputs, &mut all, options) {
             Ok(()) => Ok(()),
@@ -276,7 +276,7 @@ impl StageProgram {
             return kept.run(runner, (stage, lent), from, part, into, arena);
         }
         write_scalars(scalars, frame, stage, from)?;
-        let share = from.limits.budget.map(SharedBudget::share);
+        let share = from.limits.share();
         let options = RunOptions::new().within(share.as_ref()).threads(from.limits.threads);
         kept.run(Runner::Machine(bound, frame, options), (stage, lent), from, part, into, arena)
     }

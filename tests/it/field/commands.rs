@@ -160,6 +160,38 @@ fn a_budget_ends_a_long_loop() {
     assert!(out.contains("\"u\""), "{out}");
 }
 
+/// Members that are read, outputs without data, and data in JSON are bytes that are alive.
+#[test]
+fn fields_count_as_bytes() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    let text = "horizontal I\ninput u[I]\noutput v[I], w[I]\nv = u[I]\nw = u + v\n";
+    std::fs::write(place.path().join("add.field"), text).expect("a file");
+    npz(&place.path().join("in.npz"), &[("u", "<f8", &[1000], false, floats([0.5; 1000]))]);
+    let run = |bytes: u64| {
+        let command = format!("cembra field run add.field --data in.npz --out out.npz --limit-bytes {bytes}");
+        output_of(&command, place.path(), "here")
+    };
+    let expected = [
+        (7_999, "`u` in in.npz: limit bytes-alive: 8000 bytes more than the 0 that are alive exceed 7999"),
+        (15_999, "`v`: limit bytes-alive: 8000 bytes more than the 8000 that are alive exceed 15999"),
+        (23_999, "`w`: limit bytes-alive: 8000 bytes more than the 16000 that are alive exceed 23999"),
+    ];
+    for (bytes, expected) in expected {
+        let out = run(bytes);
+        assert!(out.starts_with(&format!("error[LIMIT]: {expected}\n")), "{out}");
+        assert!(!place.path().join("out.npz").exists());
+    }
+    // The program itself needs little besides.
+    assert_eq!(run(24_000 + 2_000), "");
+    let case = r#"{"cases": [{"name": "a", "dims": {"I": "horizontal"}, "statements": [],
+        "inputs": {"u": {"dims": ["I"], "origin": [0], "shape": [3], "data": [1.0, 2.0, 3.0]}}}]}"#;
+    std::fs::write(place.path().join("cases.json"), case).expect("a file");
+    let batch = |bytes: u64| {
+        output_of(&format!("cembra field run --batch cases.json --limit-bytes {bytes}"), place.path(), "here")
+    };
+    assert!(batch(23).contains("limit bytes-alive: 24 bytes more") && batch(24).contains("\"outputs\":{}"));
+}
+
 #[test]
 fn domains_are_drawn_with_their_halos() {
     let place = tempfile::tempdir().expect("the system has a directory for temporary files");
