@@ -412,7 +412,7 @@ impl FieldData {
     }
 
     /// Gives a buffer to every output that has none: of the extent that the program declares, or else along each
-    /// dimension of that of the first field that has it; filled with what the program says. Without that there are zeros, which
+    /// dimension of that of the first field that has it, or of the rows of the first table from it; filled with what the program says. Without that there are zeros, which
     /// are no values yet: a plan refuses statements that read them before one writes there.
     ///
     /// # Errors
@@ -475,15 +475,21 @@ impl FieldData {
         Ok(())
     }
 
-    /// The range of the first field that has a dimension and data; of a local dimension the columns of its table.
+    /// The range of the first field that has a dimension and data, or else the rows of the first table from it; of a local
+    /// dimension the columns of its table.
     fn range(&self, program: &FieldProgram, dim: DimensionId) -> Option<(i64, usize)> {
         if let Some(table) = program.table_of(dim) {
             return Some((0, program.tables[table.0].width));
         }
-        program.fields.iter().find_map(|field| {
+        let of_field = program.fields.iter().find_map(|field| {
             let buffer = self.fields.get(&*field.name)?;
             let place = field.dims.iter().position(|other| *other == dim)?;
             Some((*buffer.origin.get(place)?, *buffer.shape.get(place)?))
-        })
+        });
+        let rows = || {
+            let mut tables = program.tables.iter().filter(|table| table.from == dim);
+            tables.find_map(|table| Some((table.origin, self.tables.get(&*table.name)?.rows())))
+        };
+        of_field.or_else(rows)
     }
 }

@@ -123,6 +123,21 @@ fn sparse_fields_are_written_column_by_column() {
     assert_eq!(values(&data, "w"), [2.0, 4.0, 6.0, 2.0]);
 }
 
+/// An output along the rows of a table has as many points.
+#[test]
+fn outputs_may_have_the_rows_of_a_table() {
+    let program = parse(
+        "horizontal Edge, Cell\ntable E2C: Edge -> Cell width 2 origin 3\ninput c[Cell]\noutput d[Edge], w[Edge, E2C]\n\
+         d = c[E2C[1]] - c[E2C[0]]\nw = 2*c[E2C]\n",
+    );
+    let mut data = with(&[("c", &[1.0, 2.0, 4.0])]);
+    data.tables
+        .insert("E2C".to_owned(), cembra::field::TableEntries::new(vec![0, 1, 2, 0], 2).expect("two rows"));
+    run_field_program(&program, &mut data).unwrap_or_else(|errors| panic!("{}", errors[0]));
+    assert_eq!((values(&data, "d"), data.fields["d"].origin()), (vec![1.0, -3.0], &[3][..]));
+    assert_eq!((values(&data, "w"), data.fields["w"].origin()), (vec![2.0, 4.0, 8.0, 2.0], &[3, 0][..]));
+}
+
 #[test]
 fn halos_are_known_before_sizes() {
     let program = parse(
