@@ -8,6 +8,7 @@ use crate::cli::field_args::{
 use crate::cli::field_batch::run_batch;
 use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs};
 use crate::cli::field_explain::{explain_json, explain_text, figure};
+use crate::cli::field_plot::{draw_field, plots};
 use crate::cli::field_tier::{field_tier, note_interpreted, programs_text};
 use crate::cli::fit::write;
 use crate::cli::report::{Phase, Report, Source};
@@ -126,11 +127,14 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let file = args.file.as_deref().unwrap_or(Path::new("-"));
     if let Some(out) = &args.out {
         check_ending(("--out", out), "an archive of fields", &["npz"]).map_err(one)?;
-        let data = args.data.as_deref().map(|data| ("--data", data));
-        let read: Vec<_> = data.into_iter().chain([("the program", file)]).collect();
-        check_distinct(&[("--out", out)], &read).map_err(one)?;
     }
     let (program, mut data, source) = load(file)?;
+    let plots = plots(&program, &args.plot).map_err(one)?;
+    let pictures = plots.iter().map(|(_, picture)| ("--plot", &**picture));
+    let written: Vec<_> = args.out.as_deref().map(|out| ("--out", out)).into_iter().chain(pictures).collect();
+    let given = args.data.as_deref().map(|data| ("--data", data));
+    let read: Vec<_> = given.into_iter().chain([("the program", file)]).collect();
+    check_distinct(&written, &read).map_err(one)?;
     let account = args.budget.bytes();
     let of_budget = |stop: Exhausted| one(field_report(&FieldProblem::from(stop).into()));
     account.charge(data.bytes()).map_err(of_budget)?;
@@ -169,6 +173,9 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         bar.inc(1);
     }
     bar.finish_and_clear();
+    for (field, picture) in &plots {
+        draw_field(&program, *field, &data, picture).map_err(one)?;
+    }
     match &args.out {
         Some(out) => write_outputs(&program, &data, out).map(|()| String::new()).map_err(one),
         None => Ok(format!("{}\n", outputs_json(&program, &data))),

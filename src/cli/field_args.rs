@@ -40,8 +40,11 @@ pub struct FieldRunArgs {
     /// Two fields that are exchanged between two steps: u:v.
     #[arg(long, value_name = "A:B")]
     pub swap: Vec<String>,
+    /// Draw a field on one or two dimensions as it is in the end: u=warm.svg.
+    #[arg(long, value_name = "NAME=FILE")]
+    pub plot: Vec<String>,
     /// Run the cases of a JSON file instead; prints a line a case.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "data", "out", "scalars", "steps", "swap"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "data", "out", "scalars", "steps", "swap", "plot"])]
     pub batch: Option<PathBuf>,
     /// Threads that share the points of large boxes; the values are the same.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(1..))]

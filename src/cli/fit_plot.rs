@@ -43,7 +43,14 @@ pub fn picture(
     task: &Task,
     outcome: &Outcome,
 ) -> Result<Vec<u8>, Report> {
-    let svg = svg(args, settings, task, outcome)?;
+    drawn_as(file, svg(args, settings, task, outcome)?)
+}
+
+/// The bytes of a picture, as the name of its file says.
+///
+/// # Errors
+/// It cannot be drawn as PNG.
+pub fn drawn_as(file: &Path, svg: String) -> Result<Vec<u8>, Report> {
     #[cfg(feature = "png")]
     if is_png(file) {
         return crate::plot::bitmap::png(&svg).map_err(undrawn);
@@ -60,7 +67,8 @@ fn svg(args: &FitArgs, settings: &Settings, task: &Task, outcome: &Outcome) -> R
     drawn.map_err(undrawn)
 }
 
-fn undrawn(error: PlotError) -> Report {
+/// The error of a figure.
+pub fn undrawn(error: PlotError) -> Report {
     wrong(error.to_string())
 }
 

@@ -37,6 +37,7 @@ pub mod field_args;
 mod field_batch;
 mod field_data;
 mod field_explain;
+mod field_plot;
 mod field_tier;
 pub mod fit;
 pub mod fit_args;

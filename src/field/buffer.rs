@@ -9,9 +9,8 @@
 
 use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
-use crate::field::geometry::PointRange;
+use crate::field::points::{PointRange, WrittenPoints};
 use crate::field::program::{FieldProgram, FieldRole};
-use crate::field::written::WrittenPoints;
 use cembra_vm::machine::HostCells;
 use cembra_vm::value::array::{MAX_ROWS, cell_size};
 use cembra_vm::value::budget::{Account, Unlimited};

@@ -6,30 +6,10 @@ use crate::field::error::{FieldProblem, dtype_name};
 use crate::field::expression::{
     BoundFault, FieldBound, FieldId, FieldScalarId, IndexComparison, IndexCondition, IndexTerm,
 };
+use crate::field::points::PointRange;
 use crate::field::program::{FieldDeclaration, FieldProgram, FieldTarget};
 use crate::field::text::bound_text;
 use cembra_vm::value::ScalarValue;
-
-/// Points along an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PointRange {
-    /// The first point.
-    pub first: i64,
-    /// One past the last point.
-    pub end: i64,
-}
-
-impl PointRange {
-    /// Number of points.
-    pub fn len(self) -> usize {
-        usize::try_from(self.end - self.first).unwrap_or(0)
-    }
-
-    /// True without points.
-    pub fn is_empty(self) -> bool {
-        self.end <= self.first
-    }
-}
 
 /// What is known of the data when statements are lowered.
 #[derive(Clone, Debug, PartialEq)]
@@ -226,15 +206,6 @@ impl FieldGeometry {
         breaks.dedup();
         Ok(PointCondition { terms, breaks })
     }
-}
-
-/// Points of a field as messages show them: a range along each dimension.
-pub(crate) fn points_text(program: &FieldProgram, field: FieldId, points: &[PointRange]) -> String {
-    let range = |(dim, range): (&DimensionId, &PointRange)| {
-        format!("{} {}:{}", program.dim_name(*dim), range.first, range.end)
-    };
-    let ranges: Vec<String> = program.fields[field.0].dims.iter().zip(points).map(range).collect();
-    ranges.join(", ")
 }
 
 /// The error for points that a field does not have.

@@ -11,8 +11,9 @@
 use crate::field::dimension::DimensionId;
 use crate::field::error::{FieldError, FieldProblem, Stop};
 use crate::field::expression::FieldNodeId;
-use crate::field::geometry::{FieldGeometry, PointRange, points_text};
+use crate::field::geometry::FieldGeometry;
 use crate::field::place::{Coordinate, KeptReach};
+use crate::field::points::{PointRange, points_text};
 use crate::field::program::{FieldProgram, FieldScan, FieldStatement, FieldValue, ScanDirection};
 use crate::field::stage::{FieldStage, FieldTemporary, StageOutput};
 use crate::field::temporaries::worth_keeping;

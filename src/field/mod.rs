@@ -36,6 +36,7 @@ pub mod lower;
 mod operators;
 pub(crate) mod part;
 mod place;
+mod points;
 pub mod program;
 mod reads;
 mod sharing;
@@ -56,9 +57,10 @@ pub use expression::{
     BoundFault, BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldNodes,
     FieldReduction, FieldScalarId, FieldUnary, IndexComparison, IndexCondition, IndexTerm, TableId,
 };
-pub use geometry::{FieldGeometry, PointRange};
+pub use geometry::FieldGeometry;
 pub use halo::{FieldAccess, FieldReach, field_accesses};
 pub use lower::{LoweredStatement, lower_program};
+pub use points::PointRange;
 pub use program::{
     FieldDeclaration, FieldProgram, FieldRange, FieldRole, FieldScan, FieldStatement, FieldTarget,
     FieldValue, ScalarDeclaration, ScanCarry, ScanDirection, TableDeclaration,

@@ -3,8 +3,9 @@
 use crate::expr;
 use crate::field::error::{FieldProblem, Stop};
 use crate::field::expression::FieldNode;
-use crate::field::geometry::{PointRange, outside};
+use crate::field::geometry::outside;
 use crate::field::place::{Coordinate, PointList};
+use crate::field::points::PointRange;
 use crate::field::stage::{AxisRead, FieldRead, ReadOf, StageSource};
 use crate::field::to_expr::{BoxLowering, Key};
 use cembra_vm::value::{NdType, QType};

@@ -16,9 +16,10 @@
 use crate::expr::{self, Graph};
 use crate::field::error::{FieldProblem, Stop};
 use crate::field::expression::{FieldNode, FieldNodeId, FieldReduction, IndexCondition, TableId};
-use crate::field::geometry::{FieldGeometry, PointRange};
+use crate::field::geometry::FieldGeometry;
 use crate::field::operators::{binary_operator, cast_operator, reduction_operator, unary_operator};
 use crate::field::place::{Coordinate, KeptReach, PlaceId, Places, PointList};
+use crate::field::points::PointRange;
 use crate::field::program::FieldProgram;
 use crate::field::stage::{StageInput, StageResult, StageSource};
 use crate::field::types::FieldTypes;

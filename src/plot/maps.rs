@@ -70,31 +70,11 @@ impl MapFigure {
         ];
         let mut insets = Vec::new();
         for (part, (title, values, range, gradient)) in parts.iter().zip(maps) {
-            let (left, right) = part.split_horizontally(part.dim_in_pixel().0 as i32 - BAR);
-            let map = self.map(&left, title, values, range, gradient)?;
-            insets.push(bar(&right, &map, range, gradient)?);
-            insets.push(map);
+            let frame = Frame { x: &self.labels.energy, y: &self.labels.time, title };
+            let map = ColouredMap { columns: &self.energy, rows: &self.time, values, range, gradient };
+            insets.extend(draw_map(part, frame, map)?);
         }
         Ok(insets)
-    }
-
-    fn map(
-        &self,
-        area: &Area<'_>,
-        title: &str,
-        values: &[f64],
-        range: &Range<f64>,
-        gradient: Gradient,
-    ) -> Result<Inset, PlotError> {
-        let (x, y) = (span(&self.energy)?, span(&self.time)?);
-        let frame = Frame { x: &self.labels.energy, y: &self.labels.time, title };
-        let chart = chart(area, frame, x.clone(), y.clone())?;
-        let (columns, rows) = chart.plotting_area().get_pixel_range();
-        let fine = |pixels: &Range<i32>| ((pixels.end - pixels.start).max(1) as usize).min(PIXELS);
-        let energies = samples(&self.energy, &x, fine(&columns));
-        let times = samples(&self.time, &y, fine(&rows));
-        let values = pixels(values, &energies, &times, self.energy.len());
-        Ok(Inset { x: columns, y: rows, address: picture(energies.len(), &values, range, gradient)? })
     }
 
     /// Spectra at the times that differ most from the mean.
@@ -124,6 +104,40 @@ impl MapFigure {
         let frame = Frame { x: &self.labels.time, y: &self.labels.intensity, title: "Traces" };
         cuts_chart(area, frame, &self.time, &names.collect::<Vec<_>>(), &cut(&self.data), &cut(&self.fit))
     }
+}
+
+/// Values as colours.
+pub(super) struct ColouredMap<'m> {
+    /// Places of the columns.
+    pub columns: &'m [f64],
+    /// Places of the rows, the first one at the bottom.
+    pub rows: &'m [f64],
+    /// The values, row after row.
+    pub values: &'m [f64],
+    /// The values that have colours.
+    pub range: &'m Range<f64>,
+    pub gradient: Gradient,
+}
+
+/// Draws a map with its axes, and the bar of its colours beside; the pictures are to be put in.
+///
+/// # Errors
+/// It cannot be drawn.
+pub(super) fn draw_map(
+    area: &Area<'_>,
+    frame: Frame<'_>,
+    map: ColouredMap<'_>,
+) -> Result<Vec<Inset>, PlotError> {
+    let ColouredMap { columns, rows, values, range, gradient } = map;
+    let (left, right) = area.split_horizontally(area.dim_in_pixel().0 as i32 - BAR);
+    let (x, y) = (span(columns)?, span(rows)?);
+    let chart = chart(&left, frame, x.clone(), y.clone())?;
+    let (across, up) = chart.plotting_area().get_pixel_range();
+    let fine = |pixels: &Range<i32>| ((pixels.end - pixels.start).max(1) as usize).min(PIXELS);
+    let (at_columns, at_rows) = (samples(columns, &x, fine(&across)), samples(rows, &y, fine(&up)));
+    let values = pixels(values, &at_columns, &at_rows, columns.len());
+    let map = Inset { x: across, y: up, address: picture(at_columns.len(), &values, range, gradient)? };
+    Ok(vec![bar(&right, &map, range, gradient)?, map])
 }
 
 /// The stretch that samples cover, half a step beyond both ends.

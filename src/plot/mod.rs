@@ -1,4 +1,4 @@
-//! Pictures of spectra as SVG, and with the feature `png` as PNG: curves with components and residuals, maps with traces, parameters over time. Boxes of points with halos.
+//! Pictures of spectra as SVG, and with the feature `png` as PNG: curves with components and residuals, maps with traces, parameters over time. Fields, and boxes of points with halos.
 //!
 //! ```text
 //! Curves      data o o o, fit ───, peaks filled     MapFigure   data | fit | residual, each with its colours
@@ -13,6 +13,7 @@ pub mod bitmap;
 pub mod curves;
 pub mod domains;
 pub mod error;
+pub mod fields;
 pub mod maps;
 pub mod raster;
 pub mod scale;
@@ -23,6 +24,7 @@ pub mod traces;
 pub use curves::{Component, Curves};
 pub use domains::{DomainAxis, DomainBox, DomainFigure};
 pub use error::PlotError;
+pub use fields::{FieldFigure, FieldFigureAxis};
 pub use maps::MapFigure;
 pub use style::Labels;
 pub use traces::{Trace, Traces};

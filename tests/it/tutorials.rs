@@ -18,6 +18,34 @@ fn commands_on_fields_print_what_the_page_says() {
     check_page("fields", 5);
 }
 
+#[path = "../../docs/examples/heat.rs"]
+mod heat;
+
+/// The program of the page from Rust: the same values, and a picture.
+#[test]
+fn the_plate_from_rust_is_that_of_the_page() {
+    use cembra::backend::FieldPlan;
+    use cembra::field::{FieldData, parse_field_program};
+    use cembra::vm::value::ScalarValue;
+    let program = |name: &str| {
+        let file = test_file("../docs/examples/fields").join(name);
+        let text = std::fs::read_to_string(file).expect("a file of the page");
+        parse_field_program(&text).expect("a program")
+    };
+    let (start, step) = (program("start.field"), program("heat.field"));
+    let mut data = FieldData::default();
+    data.complete(&start).expect("it has an extent");
+    FieldPlan::new(&start, &data).expect("a plan").run(&mut data).expect("values");
+    data.scalars.insert("k".to_owned(), ScalarValue::Float64(0.2));
+    data.scalars.insert("n".to_owned(), ScalarValue::Int32(8));
+    let mut plan = FieldPlan::new(&step, &data).expect("a plan");
+    (0..50).for_each(|_| plan.run(&mut data).expect("values"));
+    let values: Vec<f64> = data.fields["u"].view().cells::<f64>().collect();
+    assert_eq!(heat::warm_plate(8, 50).expect("values"), values);
+    assert!(heat::picture(8, values).expect("a picture").contains("<image"));
+    heat::main().expect("it prints");
+}
+
 /// Runs the commands of a page with its files; there are at least so many.
 fn check_page(name: &str, least: usize) {
     let docs = test_file("../docs");
@@ -30,10 +58,26 @@ fn check_page(name: &str, least: usize) {
         std::fs::copy(&file, place.path().join(name)).expect("a file can be copied");
     }
     let written = rewritten(&text, place.path());
+    check_pictures(&text, &docs, place.path());
     assert!(text.matches("\n$ cembra").count() >= least, "the commands are gone");
     match std::env::var_os("UPDATE_EXPECT") {
         Some(_) => std::fs::write(&page, written).expect("the page can be written"),
         None => assert!(written == text, "{}", difference(&text, &written)),
+    }
+}
+
+/// Compares pictures of the page that its commands have drawn.
+fn check_pictures(text: &str, docs: &Path, place: &Path) {
+    for picture in text.split("](pictures/").skip(1).filter_map(|rest| rest.split(')').next()) {
+        let drawn = std::fs::read_to_string(place.join(picture)).expect("a command draws the picture");
+        let kept = docs.join("pictures").join(picture);
+        match std::env::var_os("UPDATE_EXPECT") {
+            Some(_) => std::fs::write(&kept, drawn).expect("the picture can be written"),
+            None => {
+                let known = std::fs::read_to_string(&kept).expect("the picture is there");
+                assert!(known == drawn, "{} is not what the commands draw", kept.display());
+            }
+        }
     }
 }
 
