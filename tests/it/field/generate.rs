@@ -141,7 +141,12 @@ impl Generator {
             (0..3).map(|n| (format!("y{n}"), spaces[self.rng.usize(0..spaces.len())].clone())).collect();
         let mut declared = Map::new();
         for (name, dims) in &outputs {
-            declared.insert(name.clone(), self.any_field(dims, "init"));
+            let mut field = self.any_field(dims, "init");
+            if self.chance(20) {
+                // Without values, until a statement writes some.
+                field.as_object_mut().expect("a field").remove("init");
+            }
+            declared.insert(name.clone(), field);
         }
         case["outputs"] = Json::Object(declared);
         self.readable.extend(outputs.iter().cloned());

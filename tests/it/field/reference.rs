@@ -57,6 +57,8 @@ struct Field {
     origin: Vec<i64>,
     shape: Vec<i64>,
     cells: Vec<Cell>,
+    /// False for the cells of an output without data that no statement has written.
+    has_value: Vec<bool>,
 }
 
 pub struct Reference<'j> {
@@ -100,10 +102,12 @@ impl<'j> Reference<'j> {
                 let count = shape.iter().product::<i64>() as usize;
                 let cells = match &field[role] {
                     Json::Array(cells) => cells.iter().map(|json| cell(json, dtype)).collect(),
+                    _ if field["fill"].is_null() => vec![cast(Cell::Int32(0), dtype); count],
                     _ => vec![cell(&field["fill"], dtype); count],
                 };
+                let has_value = vec![field[role].is_array() || !field["fill"].is_null(); count];
                 let (dims, origin) = (texts(&field["dims"]), integers(&field["origin"]));
-                fields.insert(name.clone(), Field { dims, origin, shape, cells });
+                fields.insert(name.clone(), Field { dims, origin, shape, cells, has_value });
             }
         }
         Reference { case, fields }
@@ -144,7 +148,7 @@ impl<'j> Reference<'j> {
         for (target, point, value) in stores {
             let field = self.fields.get_mut(&target).expect("an output");
             let at = place(field, &point).expect("the domain lies inside");
-            field.cells[at] = value;
+            (field.cells[at], field.has_value[at]) = (value, true);
         }
         Ok(())
     }
@@ -236,6 +240,8 @@ impl<'j> Reference<'j> {
             value => cell(value, "float64"),
         };
         let mut carry: Vec<Cell> = scan["init"].as_array().expect("a list").iter().map(init).collect();
+        // Of the errors of all levels any may be named.
+        let mut errors: Vec<String> = Vec::new();
         for level in levels {
             let mut at = point.clone();
             at.insert(axis.to_owned(), (level, false));
@@ -243,9 +249,12 @@ impl<'j> Reference<'j> {
             let scope = values
                 .fold(Names::default(), |scope, (name, value)| scope.with(name, Meaning::Value(*value)));
             let next = (0..names.len()).map(|number| self.tuple(&scan["body"], number, &at, &scope));
-            carry = next.collect::<Result<_, _>>()?;
+            match next.collect::<Result<_, _>>() {
+                Ok(next) => carry = next,
+                Err(class) => errors.push(class),
+            }
         }
-        Ok(carry[number])
+        if errors.is_empty() { Ok(carry[number]) } else { Err(errors.join(" ")) }
     }
 
     /// The value for one target, below any `let`.
@@ -312,6 +321,7 @@ impl<'j> Reference<'j> {
             return Ok(self.scalar(name).expect("a scalar"));
         };
         match place(field, point) {
+            Some(at) if !field.has_value[at] => Err("data".to_owned()),
             Some(at) => Ok(field.cells[at]),
             None => {
                 let is_outside = |(axis, dim): &(usize, &String)| {
