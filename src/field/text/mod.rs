@@ -19,6 +19,5 @@ mod print;
 #[cfg(feature = "cli")]
 pub(crate) use expression::number;
 pub use lines::parse_field_program;
-#[cfg(feature = "cli")]
 pub(crate) use print::bound_text;
 pub use print::print_field_program;
