@@ -191,8 +191,29 @@ fn class_of(category: Category, message: &str) -> String {
     python_class(&RunError { kind: RunErrorKind::Fault(fault), at: None })
 }
 
+/// Bytes of a stack for interpreters: expressions and calls are inside of each other.
+const STACK: usize = 512 << 20;
+
+fn on_a_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let run = thread.spawn_scoped(scope, work).expect("there is a thread");
+        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// Checks that the interpreters of all stages give what the machine gave.
 pub fn check(
+    stages: &FunctionStages,
+    options: &FunctionOptions,
+    args: &[Value],
+    outcome: &Outcome,
+    source: &str,
+) {
+    on_a_large_stack(|| check_stages(stages, options, args, outcome, source));
+}
+
+fn check_stages(
     stages: &FunctionStages,
     options: &FunctionOptions,
     args: &[Value],

@@ -12,7 +12,7 @@ use super::generators::{Consumer, Generator};
 use super::norm_library::{Iterable, Library, imports};
 use super::norm_values::Thing;
 use super::python::{Item, argument, is_true, json, store_value};
-use super::{CAUGHT_LIMIT, MAX_CALLS, MAX_STEPS, Step, Stop, raise};
+use super::{CAUGHT_LIMIT, MAX_CALLS, MAX_STEPS, Step, Stop, on_a_large_stack, raise};
 use crate::function::reference;
 use cembra::function::FunctionModule;
 use cembra::function::norm::{norm_document, norm_schema};
@@ -23,16 +23,9 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Bytes of the stack of a call: expressions and calls are inside of each other.
-const STACK: usize = 512 << 20;
-
 /// Calls a function of a text by its normalised tree.
 pub(super) fn call(source: &str, entry: &str, args: &[Value]) -> Step<(Json, Vec<Json>)> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK);
-        let run = thread.spawn_scoped(scope, || called(source, entry, args)).expect("there is a thread");
-        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    on_a_large_stack(|| called(source, entry, args))
 }
 
 fn called(source: &str, entry: &str, args: &[Value]) -> Step<(Json, Vec<Json>)> {
