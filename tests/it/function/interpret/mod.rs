@@ -191,8 +191,8 @@ fn class_of(category: Category, message: &str) -> String {
     python_class(&RunError { kind: RunErrorKind::Fault(fault), at: None })
 }
 
-/// Bytes of a stack for interpreters: expressions and calls are inside of each other.
-const STACK: usize = 512 << 20;
+/// Bytes of a stack for interpreters: expressions and calls are inside of each other, with large frames where nothing is optimised.
+const STACK: usize = 2 << 30;
 
 fn on_a_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
