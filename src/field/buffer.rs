@@ -411,8 +411,9 @@ impl FieldData {
     }
 
     /// Gives a buffer to every output that has none: of the extent that the program declares, or else along each
-    /// dimension of that of the first field that has it, or of the rows of the first table from it; filled with what the program says. Without that there are zeros, which
-    /// are no values yet: a plan refuses statements that read them before one writes there.
+    /// dimension of that of the first field that has it, or of the rows of the first table from it; filled with what the
+    /// program says. Without that there are zeros, which are no values yet: a plan refuses statements that read them before
+    /// one writes there.
     ///
     /// # Errors
     /// No field has one of the dimensions, or there are too many cells.

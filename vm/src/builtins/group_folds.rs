@@ -146,8 +146,12 @@ fn fold_into_parts<R: RowFold<Row: Cell>>(
     children.each(meter, &mut Parts::<R>(&mut parts))?;
     // Rows are counted only where that may tell something: a group of which nothing is known may have some all the same.
     let is_open = |part: &Part<R>| bytemuck::bytes_of(part) == bytemuck::bytes_of(&none);
-    let mut counts = meter.zeros::<u64>(0)?;
-    if R::COUNTS && parts.iter().any(is_open) {
+    let (mut counts, mut is_one_open) = (meter.zeros::<u64>(0)?, false);
+    for stride in meter.strides(if R::COUNTS { groups } else { 0 }) {
+        let stride = stride?;
+        is_one_open = is_one_open || parts[stride].iter().any(is_open);
+    }
+    if is_one_open {
         counts = meter.zeros(groups)?;
         children.each(meter, &mut Counts(&mut counts))?;
     }
