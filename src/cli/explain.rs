@@ -307,6 +307,7 @@ fn regions_json(regions: &Regions<'_>) -> Json {
         json!({
             "routine": r.routine,
             "members": r.members,
+            "through": r.through,
             "in_registers": r.in_registers,
             "strips": r.strips.iter().map(strip_json).collect::<Vec<_>>(),
             "block": r.block,

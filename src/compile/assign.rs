@@ -18,7 +18,7 @@
 //! 6. With [`SlotReuse::Distinct`] nothing gives its bytes back before the end.
 //! 7. A scalar operand of an operator over arrays keeps its bytes to the end, and so does one that repeats along axes of
 //!    the result: the operator runs later, with the rest of its tile region, and another value in the place of the operand
-//!    would cut the region in two.
+//!    would cut the region in two. So do views and what they are of, which would need a copy.
 //!    For the same reason an array that is a reduction of another gets bytes that nobody had before it.
 //! 8. A side output takes no byte of an input that may be overridden: who reads it after the run must
 //!    not read what counts as an unwritten input.
@@ -381,13 +381,15 @@ fn operands_of_rows(emission: &Emission, holder: &[ValueId]) -> Vec<bool> {
     for instruction in emission.body.instructions() {
         let (operands, results) = (emission.body.reads(instruction), emission.body.writes(instruction));
         let is_over_arrays = operands.iter().chain(results).any(is_array);
-        let of_result = match instruction {
-            Instruction::Operator { operator, .. } => {
-                let by_element = emission.body.operators()[*operator as usize].row_effects().is_some();
-                results.iter().filter(|_| by_element).find_map(axes)
-            }
+        let operator = match instruction {
+            Instruction::Operator { operator, .. } => Some(&emission.body.operators()[*operator as usize]),
             _ => None,
         };
+        let by_element = operator.is_some_and(|operator| operator.row_effects().is_some());
+        let of_result = results.iter().filter(|_| by_element).find_map(axes);
+        if operator.is_some_and(|operator| operator.is_view()) {
+            operands[..1].iter().chain(results).for_each(|v| is_operand[holder[v.index()].index()] = true);
+        }
         let is_kept = |value: &&ValueId| match is_array(value) {
             false => is_over_arrays,
             true => axes(value) < of_result && axes(value).is_some(),

@@ -35,7 +35,9 @@ impl<'p> Regions<'p> {
         let mut alone = Vec::new();
         for (number, routine) in program.routines().iter().enumerate() {
             for ip in 0..routine.body.instructions().len() {
-                let is_member = |r: &RegionReport| r.routine == number && r.members.contains(&ip);
+                let is_member = |r: &RegionReport| {
+                    r.routine == number && (r.members.contains(&ip) || r.through.contains(&ip))
+                };
                 let reason = reason_alone(routine, ip).filter(|_| !regions.iter().any(is_member));
                 alone.extend(reason.map(|reason| Alone { routine: number, ip, reason }));
             }
@@ -115,6 +117,9 @@ impl fmt::Display for Regions<'_> {
                 }
             }
             writeln!(f, "  once: {}", names(&region.scalars))?;
+            for ip in &region.through {
+                writeln!(f, "  {ip:>4}  {}, read where it lies", self.instruction(region.routine, *ip))?;
+            }
             for ip in &region.members {
                 let mark = if region.in_registers.contains(ip) { '+' } else { ' ' };
                 writeln!(f, "  {ip:>4}{mark} {}", self.instruction(region.routine, *ip))?;

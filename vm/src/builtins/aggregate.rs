@@ -132,10 +132,11 @@ pub fn rows() -> Vec<Family> {
         ),
         Family::new(SIZE, &["x"], "Number of rows.").on_demand(|family, args| {
             let [QType::Array(_)] = args else { return None };
-            Some(family.make_general(args, QType::Scalar(ScalarType::Int64), |call| {
-                call.set_plain(call.array(0).len() as i64);
+            let size = family.make_general(args, QType::Scalar(ScalarType::Int64), |call| {
+                call.set_plain(call.rows(0).len() as i64);
                 Ok(())
-            }))
+            });
+            Some(size.reading_lent())
         }),
         mask::<ALL>(ALL_ROWS, "Present if every row of the mask is.", |rows| rows.values.len() == rows.size),
         mask::<ANY>(ANY_ROW, "Present if one row of the mask is.", |rows| !rows.values.is_empty()),

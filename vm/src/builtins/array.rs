@@ -1,12 +1,15 @@
 //! `array.*`: rows chosen, ordered and counted; arrays of a shape.
 
 use crate::builtins::distinct::Distinct;
+use crate::operator::operand_view::OperandView;
 use crate::operator::read_rows::ReadRows;
 use crate::operator::row_moves::{chosen, each_chosen, row_number};
 use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
+use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
+use std::ops::Range;
 
 /// Name of `array.at`.
 pub const AT: &str = "array.at";
@@ -152,23 +155,32 @@ fn take(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 fn slice(family: &Family, args: &[QType]) -> Option<Overload> {
-    let [QType::Array(_), offset, size] = args else { return None };
+    let [QType::Array(t), offset, size] = args else { return None };
     (*offset == INT64 && *size == INT64).then(|| {
-        filling(family, args, args[0].clone(), |call, out| {
+        let overload = filling(family, args, args[0].clone(), |call, out| {
             let rows = call.array(0);
-            let (offset, size) = (call.plain::<i64>(1), call.plain::<i64>(2));
-            let len = rows.len() as i64;
-            if !(0..=len).contains(&offset) {
-                return Err(refuse(format!("expected `offset` in [0, {len}], but got {offset}")));
-            }
-            let left = len - offset;
-            if !(-1..=left).contains(&size) {
-                return Err(refuse(format!("expected `size` in [0, {left}], but got {size}")));
-            }
-            let size = if size < 0 { left } else { size };
-            out.join(&[(rows, offset as usize..(offset + size) as usize)])
-        })
+            let part = part(rows.len(), [call.plain(1), call.plain(2)])?;
+            out.join(&[(rows, part)])
+        });
+        match cell_size(t.element) {
+            0 => overload,
+            _ => overload.viewing(OperandView::Rows(part)),
+        }
     })
+}
+
+/// The rows of a slice.
+fn part(len: usize, [offset, size]: [i64; 2]) -> Result<Range<usize>, Fault> {
+    let len = len as i64;
+    if !(0..=len).contains(&offset) {
+        return Err(refuse(format!("expected `offset` in [0, {len}], but got {offset}")));
+    }
+    let left = len - offset;
+    if !(-1..=left).contains(&size) {
+        return Err(refuse(format!("expected `size` in [0, {left}], but got {size}")));
+    }
+    let size = if size < 0 { left } else { size };
+    Ok(offset as usize..(offset + size) as usize)
 }
 
 fn select(family: &Family, args: &[QType]) -> Option<Overload> {
@@ -290,10 +302,11 @@ fn search(family: &Family, args: &[QType]) -> Option<Overload> {
 fn shape_of(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t)] = args else { return None };
     let class = t.class;
-    Some(family.make_general(args, QType::ArrayShape(class), move |call| {
-        call.set_value(&Value::ArrayShape(class, call.array(0).len() as u64));
+    let shape = family.make_general(args, QType::ArrayShape(class), move |call| {
+        call.set_value(&Value::ArrayShape(class, call.rows(0).len() as u64));
         Ok(())
-    }))
+    });
+    Some(shape.reading_lent())
 }
 
 fn shape(call: &mut KernelCall<'_>) -> Result<(), Fault> {

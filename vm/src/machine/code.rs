@@ -271,7 +271,7 @@ impl<'p> Builder<'p> {
 
     fn region(&mut self, ip: usize, number: u32) {
         let group = &self.plan.regions[number as usize];
-        self.code.regions.push(build(self.routine, &self.owners, group, &self.reads));
+        self.code.regions.push(build(self.routine, &self.owners, &self.plan.views, group, &self.reads));
         let members: Vec<u32> = group.members.iter().map(|member| member.ip).collect();
         self.push(ip, run_region, 0, [self.code.regions.len() as u32 - 1, 0, 0, 0]);
         // What an accumulator holds of their results is from earlier definitions.

@@ -124,7 +124,12 @@ impl<'b> Builder<'b> {
         for member in &self.plan.regions[region].members {
             let instruction = &body.instructions()[member.ip as usize];
             let operands = body.reads(instruction).iter().zip(&member.sources);
-            reads.extend(operands.filter(|(_, source)| source.is_none()).map(|(value, _)| *value));
+            let operands = operands.enumerate().filter(|(_, (_, source))| source.is_none());
+            for (number, (value, _)) in operands {
+                let views = self.plan.views.of(member.ip, number);
+                let of_views = views.iter().flat_map(|view| body.reads(&body.instructions()[*view as usize]));
+                reads.extend(of_views.chain((views.is_empty()).then_some(value)));
+            }
             if !member.is_overwritten {
                 writes.extend(body.writes(instruction));
             }

@@ -35,6 +35,7 @@ pub mod lifting;
 pub mod meter;
 pub(crate) mod nd_pairs;
 pub mod nd_walk;
+pub(crate) mod operand_view;
 pub mod pointwise;
 pub mod primitive;
 pub(crate) mod read_rows;

@@ -4,6 +4,7 @@ use crate::layout::slot::TypedSlot;
 use crate::operator::block::BlockKernel;
 use crate::operator::call::KernelCall;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
+use crate::operator::operand_view::OperandView;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
 #[cfg(feature = "jit")]
@@ -100,6 +101,8 @@ pub struct Overload {
     of_row: Option<OfRow>,
     /// True if the code finds its first argument where a host lends it.
     reads_lent: bool,
+    /// How the result lies in the first argument, if it does.
+    view: Option<OperandView>,
 }
 
 /// What an operator does to one of the rows that it is applied to.
@@ -128,6 +131,11 @@ impl Kernel {
             Kernel::Element(threaded) => Some(threaded),
             _ => None,
         }
+    }
+
+    /// True of code over rows or elements, which a region runs where they stand.
+    pub(crate) fn goes_over_rows(&self) -> bool {
+        matches!(self, Kernel::Pointwise(_) | Kernel::Reduction(_) | Kernel::Scan(_))
     }
 
     /// True if the result has not the rows or elements of the operands, which become one or fewer.
@@ -178,12 +186,27 @@ impl Overload {
         kernel: Kernel,
         effects: Effects,
     ) -> Overload {
-        Overload { name, args, result, kernel, effects, of_row: None, reads_lent: false }
+        Overload { name, args, result, kernel, effects, of_row: None, reads_lent: false, view: None }
     }
 
     /// The same of code that reads its first argument by [`KernelCall::rows`](crate::operator::KernelCall::rows).
     pub(crate) fn reading_lent(self) -> Overload {
         Overload { reads_lent: true, ..self }
+    }
+
+    /// The same of code whose result is a view of its first argument.
+    pub(crate) fn viewing(self, view: OperandView) -> Overload {
+        Overload { view: Some(view), ..self }
+    }
+
+    /// How the result lies in the first argument, if it does.
+    pub(crate) fn view(&self) -> Option<&OperandView> {
+        self.view.as_ref()
+    }
+
+    /// True if the elements of the result lie in the first argument: who reads them may read that, if it stays as it is.
+    pub fn is_view(&self) -> bool {
+        self.view.is_some()
     }
 
     /// The operator's name as dumps print it.

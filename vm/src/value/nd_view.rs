@@ -269,6 +269,24 @@ impl<'a> NdView<'a> {
         }
     }
 
+    /// The same elements with unit axes at these places of as many axes as the view has then.
+    ///
+    /// # Panics
+    /// If there are more than [`MAX_RANK`] axes then, or elements may be missing.
+    pub fn with_unit_axes(&self, is_new: impl Fn(usize) -> bool) -> NdView<'a> {
+        self.check_complete();
+        let mut view = NdView { rank: 0, shape: [1; MAX_RANK], strides: [0; MAX_RANK], ..*self };
+        let mut old = 0;
+        while old < self.rank || is_new(view.rank) {
+            if !is_new(view.rank) {
+                (view.shape[view.rank], view.strides[view.rank]) = (self.shape[old], self.strides[old]);
+                old += 1;
+            }
+            view.rank += 1;
+        }
+        view
+    }
+
     /// The elements repeated along axes that are new or of size 1; `None` if the shapes do not fit, or the new one is
     /// not that of an array.
     ///

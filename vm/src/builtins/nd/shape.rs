@@ -4,6 +4,7 @@ use crate::builtins::nd::reduce::without_axes;
 use crate::builtins::recipes;
 use crate::operator::copy::copy_elements;
 use crate::operator::facts::Linear;
+use crate::operator::operand_view::{ElementsOf, OperandView};
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::array::cell_size;
 use crate::value::broadcast::{SizesDiffer, check_count, common_sizes, shapes_differ};
@@ -11,6 +12,7 @@ use crate::value::nd_type::MAX_RANK;
 use crate::value::qtype::INT64;
 use crate::value::shape::PerAxis;
 use crate::value::{ArrayClass, ArrayType, Axes, Fault, NdType, NdView, QType, ScalarType, Value};
+use std::sync::Arc;
 
 /// Name of `nd._broadcast_to`.
 pub const BROADCAST_TO: &str = "nd._broadcast_to";
@@ -113,6 +115,22 @@ fn write(call: &mut KernelCall<'_>, view: &NdView<'_>, shape: &[usize]) -> Resul
     }
 }
 
+/// An overload whose result is a view of its only array; the result may be a scalar.
+fn viewing(
+    family: &Family,
+    args: &[QType],
+    result: QType,
+    view: impl for<'v> Fn(&NdView<'v>) -> Result<NdView<'v>, Fault> + Send + Sync + 'static,
+) -> Overload {
+    let view: Arc<ElementsOf> = Arc::new(view);
+    let (run, is_array) = (Arc::clone(&view), result.nd().is_some());
+    let overload = family.make_general(args, result, move |call| {
+        let view = run(&call.nd(0))?;
+        write(call, &view, view.shape())
+    });
+    if is_array { overload.viewing(OperandView::Elements(view)) } else { overload }
+}
+
 fn expand_dims(family: &Family, args: &[QType]) -> Option<Overload> {
     let (t, axes) = axes_of(args)?;
     let rank = t.rank() + axes.len();
@@ -120,26 +138,20 @@ fn expand_dims(family: &Family, args: &[QType]) -> Option<Overload> {
     let units: Option<Vec<bool>> =
         (0..rank).map(|axis| if axes.contains(axis) { Some(true) } else { old.next() }).collect();
     let result = NdType::of_axes(t.element(), units?)?;
-    Some(family.make_general(args, QType::NdArray(result), move |call| {
-        let view = call.nd(0);
-        let mut sizes = view.shape().iter();
-        let size = |axis| if axes.contains(axis) { Some(1) } else { sizes.next().copied() };
-        let shape: PerAxis = (0..rank).filter_map(size).collect();
-        write(call, &view, &shape)
+    Some(viewing(family, args, QType::NdArray(result), move |view| {
+        Ok(view.with_unit_axes(|axis| axes.contains(axis)))
     }))
 }
 
 fn squeeze(family: &Family, args: &[QType]) -> Option<Overload> {
     let (t, axes) = axes_of(args)?;
     let result = without_axes(t, axes, t.element()).filter(|_| axes.iter().all(|axis| axis < t.rank()))?;
-    Some(family.make_general(args, result, move |call| {
-        let view = call.nd(0);
+    Some(viewing(family, args, result, move |view| {
         if let Some(axis) = axes.iter().find(|axis| view.shape()[*axis] != 1) {
             let message = format!("axis {axis} has the size {}, not 1", view.shape()[axis]);
             return Err(Fault::Range { message });
         }
-        let kept = view.select_axes((0..view.rank()).filter(|axis| !axes.contains(*axis)));
-        write(call, &kept, kept.shape())
+        Ok(view.select_axes((0..view.rank()).filter(|axis| !axes.contains(*axis))))
     }))
 }
 
@@ -147,6 +159,7 @@ fn transpose(family: &Family, args: &[QType]) -> Option<Overload> {
     let (t, axes) = axes_of(args)?;
     (axes.len() == t.rank() && axes.iter().all(|axis| axis < t.rank())).then_some(())?;
     let result = NdType::of_axes(t.element(), axes.iter().map(|axis| t.is_unit(axis)))?;
+    // Copied by tiles, once, where a region would collect the elements one by one.
     Some(family.make_general(args, QType::NdArray(result), move |call| {
         let view = call.nd(0).select_axes(axes.iter());
         write(call, &view, view.shape())

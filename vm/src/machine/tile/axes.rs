@@ -14,9 +14,8 @@ use crate::operator::block::Column;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
-use crate::value::ndarray::has_shape;
 use crate::value::shape::{Shape, Strides};
-use crate::value::{Fault, NdType, NdView, ScalarType};
+use crate::value::{Fault, NdType, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use std::alloc::Layout;
@@ -26,6 +25,8 @@ pub(super) struct Elements<'a> {
     rank: usize,
     shape: Shape,
     space: Space,
+    /// How many elements there were to see through views.
+    pub(super) seen: usize,
     /// True if strips can take several runs a call: only they read inputs that have another column in every block.
     takes_runs: bool,
     /// The inputs that have another column in every block.
@@ -64,11 +65,14 @@ impl Region {
     ) -> Result<Elements<'a>, Box<MemberFault>> {
         let rank = axes.rank();
         let mut arrays = BumpVec::with_capacity_in(self.inputs.len(), arena);
+        let mut seen = 0;
         for (index, input) in self.inputs.iter().enumerate() {
             match input.place {
                 InputPlace::Elements { offset, qtype } => {
                     // SAFETY: the caller's promise.
-                    arrays.push((index as u16, unsafe { view(frame, offset, qtype) }, qtype));
+                    let (view, of) = unsafe { input.elements(frame, offset, qtype)? };
+                    seen += of;
+                    arrays.push((index as u16, view, qtype));
                 }
                 InputPlace::Scalar { offset, .. } => {
                     // SAFETY: the caller's promise; elements are never optional.
@@ -121,7 +125,16 @@ impl Region {
         let is_output = |column: &u16| *column as usize >= self.inputs.len() && !strided.contains(column);
         moving.extend(self.moving.iter().copied().filter(is_output));
         let (walks, moving) = (walks.into_bump_slice(), moving.into_bump_slice());
-        Ok(Elements { rank, shape, space, takes_runs, walks, moving, strided: strided.into_bump_slice() })
+        Ok(Elements {
+            rank,
+            shape,
+            space,
+            seen,
+            takes_runs,
+            walks,
+            moving,
+            strided: strided.into_bump_slice(),
+        })
     }
 
     /// Outputs that have memory of the host, where they do not stand one after the other.
@@ -155,7 +168,7 @@ impl Region {
         let array = |input: &Input| match input.place {
             InputPlace::Elements { offset, qtype } => {
                 // SAFETY: the caller's promise.
-                let view = unsafe { view(frame, offset, qtype) };
+                let (view, _) = unsafe { input.elements(frame, offset, qtype).ok()? };
                 Some((view.shape().to_vec(), qtype))
             }
             _ => None,
@@ -171,19 +184,6 @@ impl Region {
         }
         unreachable!("connected members whose operands agree have one shape")
     }
-}
-
-/// The array in a slot of this type.
-///
-/// # Safety
-/// As [`Region::load_elements`]; it is the slot of an input.
-unsafe fn view<'a>(frame: *const u8, offset: u32, qtype: NdType) -> NdView<'a> {
-    // SAFETY: the caller's promise: the handle of an array stands in its slot.
-    let view = unsafe { (*frame.add(offset as usize).cast::<NdHandle>()).view() };
-    // Blocks lean on the type: a unit axis is repeated without a look at its size.
-    let fits = view.element() == qtype.element() && has_shape(qtype, view.shape()).is_some();
-    assert!(fits, "an array of {qtype}");
-    view
 }
 
 impl Elements<'_> {

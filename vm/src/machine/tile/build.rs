@@ -10,6 +10,7 @@ use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::{Scratch, place_bytes};
 use crate::machine::tile::strip_order::Item;
 use crate::machine::tile::strip_plan::{self, Lanes, complete_if, last_readers};
+use crate::machine::tile::views::Views;
 use crate::operator::Kernel;
 use crate::operator::reduction::ReductionKernel;
 use crate::program::Routine;
@@ -22,9 +23,16 @@ use crate::vector::Level;
 const WORKING_SET: usize = 24 << 10;
 
 /// Builds the region of a group. `reads` counts the reachable readers of each value in the routine.
-pub(in crate::machine) fn build(routine: &Routine, owners: &Owners, group: &Group, reads: &[u32]) -> Region {
+pub(in crate::machine) fn build(
+    routine: &Routine,
+    owners: &Owners,
+    views: &Views,
+    group: &Group,
+    reads: &[u32],
+) -> Region {
     let mut columns = Columns::new(routine);
-    group.members.iter().for_each(|member| columns.add_member(member, |value| owners.same_bytes(value)));
+    let same_bytes = |value| owners.same_bytes(value);
+    group.members.iter().for_each(|member| columns.add_member(member, views, same_bytes));
     // What has been overwritten meanwhile is not laid out: whoever reads the place means the other.
     let is_read_outside = |number: usize| {
         !group.members[number].is_overwritten

@@ -2,12 +2,14 @@
 
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::machine::tile::plan::{Extent, Planned};
-use crate::machine::tile::region::{Input, InputPlace};
+use crate::machine::tile::region::{Input, InputPlace, Through};
+use crate::machine::tile::views::Views;
 use crate::operator::Kernel;
 use crate::operator::block::{BlockKernel, Column};
 use crate::operator::nd_walk::repeats_by_type;
 use crate::program::{Instruction, Routine, ValueId};
 use crate::value::array::cell_size;
+use crate::value::qtype::INT64;
 use crate::value::shape::PerAxis;
 use crate::value::{QType, ScalarType};
 use hashbrown::HashMap;
@@ -45,17 +47,23 @@ impl<'r> Columns<'r> {
     }
 
     /// Adds a member; `same_bytes` is that of the routine's [owners](crate::program::program::Owners).
-    pub(super) fn add_member(&mut self, planned: &Planned, same_bytes: impl Fn(ValueId) -> ValueId) {
+    pub(super) fn add_member(
+        &mut self,
+        planned: &Planned,
+        views: &Views,
+        same_bytes: impl Fn(ValueId) -> ValueId,
+    ) {
         let ip = planned.ip;
         let body = &self.routine.body;
         let Instruction::Operator { operator, operands, result } = body.instructions()[ip as usize] else {
             unreachable!("a member is an operator")
         };
         let values = body.list(operands).iter().map(|value| same_bytes(*value));
-        let sources = values.zip(&planned.sources).map(|(value, source)| match source {
-            Some(ip) => self.computed(value, *ip),
-            None => self.input(value),
-        });
+        let sources =
+            values.zip(&planned.sources).enumerate().map(|(number, (value, source))| match source {
+                Some(ip) => self.computed(value, *ip),
+                None => self.input(value, views.of(ip, number)),
+            });
         let sources = sources.collect();
         self.member_of.insert(ip, self.results.len());
         self.operands.push(sources);
@@ -71,13 +79,32 @@ impl<'r> Columns<'r> {
         Source::Member(member)
     }
 
-    /// What stands in the frame while the region runs: one column for a place, whatever values name it.
-    fn input(&mut self, value: ValueId) -> Source {
+    /// What stands in the frame while the region runs: one column for a place, whatever values name it, and for a view.
+    fn input(&mut self, value: ValueId, views: &[u32]) -> Source {
         let slot = self.routine.slot(value);
-        *self.input_of.entry(slot.storage()).or_insert_with(|| {
-            self.inputs.push(Input { value, place: place(slot, &self.routine.layout) });
-            Source::Input(self.inputs.len() - 1)
-        })
+        if let Some(known) = self.input_of.get(&slot.storage()) {
+            return *known;
+        }
+        let through: Box<[Through]> = views.iter().map(|ip| self.through(*ip)).collect();
+        let place = place(slot, &self.routine.layout);
+        self.inputs.push(Input { value, place, through });
+        let input = Source::Input(self.inputs.len() - 1);
+        self.input_of.insert(slot.storage(), input);
+        input
+    }
+
+    /// What makes the view of an instruction.
+    fn through(&self, ip: u32) -> Through {
+        let (body, routine) = (&self.routine.body, self.routine);
+        let instruction = &body.instructions()[ip as usize];
+        let Instruction::Operator { operator, .. } = instruction else {
+            unreachable!("a view is an operator")
+        };
+        let view = body.operators()[*operator as usize].view().expect("it is a view").clone();
+        let slots = || body.reads(instruction).iter().map(|value| routine.slot(*value));
+        let array = slots().next().expect("it is of an array").clone();
+        let sizes = slots().skip(1).filter(|slot| *slot.qtype() == INT64);
+        Through { ip, view, array, sizes: sizes.map(TypedSlot::offset).collect() }
     }
 
     pub(super) fn members(&self) -> Range<usize> {

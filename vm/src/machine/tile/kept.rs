@@ -155,6 +155,7 @@ impl Region {
         let (mut operands, mut scalars) = (Vec::new(), Vec::new());
         for (column, input) in self.inputs.iter().enumerate() {
             match input.place {
+                _ if !input.through.is_empty() => return None,
                 InputPlace::Elements { offset, qtype } => {
                     operands.push(Operand::of(column as u16, qtype, source(offset)?, &plane)?);
                 }

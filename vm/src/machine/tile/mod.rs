@@ -18,7 +18,8 @@
 //! 2. Members are connected through the arrays they share, so that all of them have one size.
 //! 3. A size mismatch is found before anything is written, at the first member that has it.
 //! 4. Of the rows that raise, the lowest is reported, with the first member that raises in it.
-//! 5. Each row of a result is what the operators give for that row: the size of blocks cannot be observed.
+//! 5. An operand that [lies in another array](views) is read there, and not made.
+//! 6. Each row of a result is what the operators give for that row: the size of blocks cannot be observed.
 //!
 //! Between members of different regions, and what stands among them, the order of execution differs from
 //! that of the instructions. It shows only where two of them raise: one error is reported, not always the
@@ -42,6 +43,7 @@ mod presence;
 mod rare;
 pub(super) mod region;
 pub mod report;
+mod rows;
 pub(super) mod run;
 mod schedule;
 mod scratch;
@@ -51,7 +53,9 @@ mod strip_order;
 mod strip_plan;
 mod strip_rows;
 mod strips;
+mod through;
 mod uses;
+pub(super) mod views;
 mod worker;
 
 pub use lowered::Part;

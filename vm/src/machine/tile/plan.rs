@@ -1,6 +1,7 @@
 //! Which instructions make a region: the result of [planning](crate::machine::tile::planner).
 
 use crate::layout::TypedSlot;
+use crate::machine::tile::views::Views;
 use crate::operator::scan::Direction;
 use crate::program::{Instruction, Routine};
 use crate::value::{NdType, QType, ScalarType};
@@ -12,6 +13,8 @@ pub(in crate::machine) struct Plan {
     pub(in crate::machine) regions: Vec<Group>,
     /// The region that each instruction is a member of.
     pub(in crate::machine) region_of: Vec<Option<u32>>,
+    /// What regions see through.
+    pub(in crate::machine) views: Views,
 }
 
 /// The members of a region.
@@ -99,6 +102,7 @@ impl Plan {
     /// not the last.
     pub(in crate::machine) fn role(&self, ip: usize) -> Role {
         match self.region_of.get(ip).copied().flatten() {
+            None if self.views.are_through(ip) => Role::Member,
             None => Role::Alone,
             Some(region) if self.regions[region as usize].last() == Some(ip as u32) => Role::Runs(region),
             Some(_) => Role::Member,
@@ -118,7 +122,7 @@ impl Group {
 pub(in crate::machine) enum Role {
     /// It is no member of a region.
     Alone,
-    /// It runs with a later member.
+    /// It runs with a later member, or nothing has to run.
     Member,
     /// The region with this number runs here.
     Runs(u32),

@@ -25,6 +25,7 @@
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent, Group, Plan, Planned};
 use crate::machine::tile::uses::{Pending, RegionKey, Uses};
+use crate::machine::tile::views::Views;
 use crate::operator::Kernel;
 use crate::operator::scan::Direction;
 use crate::program::{Body, Instruction, Routine, ValueId};
@@ -39,10 +40,11 @@ const MAX_OPEN: usize = 64;
 /// Groups the reachable instructions of a routine.
 pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool], is_reachable: &[bool]) -> Plan {
     let body = &routine.body;
-    if !body.operators().iter().any(|operator| is_tiled(operator.kernel())) {
+    if !body.operators().iter().any(|operator| operator.kernel().goes_over_rows()) {
         return Plan::default();
     }
-    let mut planner = Planner::new(routine);
+    let views = Views::new(routine, is_target, is_reachable);
+    let mut planner = Planner::new(routine, views);
     for (ip, instruction) in body.instructions().iter().enumerate() {
         if is_target[ip] {
             planner.close_all(Closed::End);
@@ -52,7 +54,7 @@ pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool], is_reachab
         }
         match instruction {
             Instruction::Operator { operator, operands, result }
-                if is_tiled(body.operators()[*operator as usize].kernel()) =>
+                if body.operators()[*operator as usize].kernel().goes_over_rows() =>
             {
                 let kernel = body.operators()[*operator as usize].kernel();
                 planner.member(ip as u32, kernel, body.list(*operands), *result);
@@ -63,10 +65,6 @@ pub(in crate::machine) fn plan(routine: &Routine, is_target: &[bool], is_reachab
     }
     planner.close_all(Closed::End);
     planner.plan
-}
-
-fn is_tiled(kernel: &Kernel) -> bool {
-    kernel.block().is_some() || kernel.reduces() || matches!(kernel, Kernel::Scan(_))
 }
 
 /// What members say about the order of rows.
@@ -137,7 +135,7 @@ struct Planner<'r> {
 }
 
 impl<'r> Planner<'r> {
-    fn new(routine: &'r Routine) -> Planner<'r> {
+    fn new(routine: &'r Routine, views: Views) -> Planner<'r> {
         let len = routine.body.instructions().len();
         Planner {
             routine,
@@ -147,7 +145,7 @@ impl<'r> Planner<'r> {
             open: BTreeSet::new(),
             uses: Uses::default(),
             is_overwritten: vec![false; len],
-            plan: Plan { regions: Vec::new(), region_of: vec![None; len] },
+            plan: Plan { regions: Vec::new(), region_of: vec![None; len], views },
         }
     }
 
@@ -176,9 +174,23 @@ impl<'r> Planner<'r> {
             self.uses.add_read(region, operand, is_shared);
             self.region(region).reads.push((operand.offset(), region));
         }
+        self.see_through(ip, sources.len(), region);
         self.overwrite(slot);
         self.uses.add_result(Pending { slot: slot.clone(), region, ip, has_rows: !kernel.reduces() });
         self.region(region).members.push(Planned { ip, sources, is_overwritten: false });
+    }
+
+    /// What views among the operands are of is read when the region runs.
+    fn see_through(&mut self, ip: u32, operands: usize, region: RegionKey) {
+        let (body, routine) = (self.body, self.routine);
+        let views = &self.plan.views;
+        let seen = (0..operands).flat_map(|operand| views.of(ip, operand));
+        let read = seen.flat_map(|view| body.reads(&body.instructions()[*view as usize]));
+        let read: Vec<&TypedSlot> = read.map(|value| routine.slot(*value)).collect();
+        for slot in read {
+            self.uses.add_read(region, slot, false);
+            self.region(region).reads.push((slot.offset(), region));
+        }
     }
 
     /// An instruction that runs before the open regions, unless they have to run before it.
@@ -311,9 +323,10 @@ impl<'r> Planner<'r> {
             member.is_overwritten = self.is_overwritten[member.ip as usize];
         }
         let is_of_axes = matches!(region.extent, Extent::Elements(_));
-        if let [Planned { ip, .. }] = region.members[..]
+        if let [Planned { ip, sources, .. }] = &region.members[..]
             && is_of_axes
-            && self.kernel(ip).is_some_and(Kernel::reduces)
+            && (0..sources.len()).all(|operand| self.plan.views.of(*ip, operand).is_empty())
+            && self.kernel(*ip).is_some_and(Kernel::reduces)
         {
             return;
         }

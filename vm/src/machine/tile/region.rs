@@ -17,6 +17,7 @@ use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::StripPlan;
 use crate::operator::block::{Column, MAX_OPERANDS};
 use crate::operator::fold_kernel::FoldKernel;
+use crate::operator::operand_view::OperandView;
 use crate::operator::scan::Direction;
 use crate::program::ValueId;
 use crate::value::{Axes, Fault, NdType, QType, ScalarType};
@@ -84,8 +85,10 @@ impl Region {
 pub(super) struct Input {
     /// The value.
     pub(super) value: ValueId,
-    /// Where it stands.
+    /// Where it stands; where it would, if it is seen through views.
     pub(super) place: InputPlace,
+    /// The views between an array in the frame and the value, from there on.
+    pub(super) through: Box<[Through]>,
 }
 
 impl Input {
@@ -110,6 +113,19 @@ impl Input {
             InputPlace::Scalar { .. } => None,
         }
     }
+}
+
+/// A view that a region makes for itself.
+#[derive(Debug)]
+pub(super) struct Through {
+    /// Its instruction.
+    pub(super) ip: u32,
+    /// How it lies in the array.
+    pub(super) view: OperandView,
+    /// The array, if that is no view itself.
+    pub(super) array: TypedSlot,
+    /// Offsets of the operands that say which rows.
+    pub(super) sizes: Box<[u32]>,
 }
 
 /// Where an input stands.

@@ -7,6 +7,7 @@ use crate::machine::tile::region::{Input, Region};
 use crate::machine::tile::scratch::{block_bytes, place_bytes};
 use crate::program::ValueId;
 use crate::strip::{Code, Operand, Refused};
+use std::collections::BTreeSet;
 
 /// A tile region of a bound program.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct RegionReport {
     pub extent: Extent,
     /// Instructions of the members, in order; the region runs in place of the last.
     pub members: Vec<usize>,
+    /// Instructions whose results are not made, because they lie in arrays that members read there, in order.
+    pub through: Vec<usize>,
     /// Those whose results stand in registers of strips only.
     pub in_registers: Vec<usize>,
     /// Rows of a block.
@@ -73,11 +76,14 @@ impl StripReport {
 impl RegionReport {
     pub(in crate::machine) fn new(routine: usize, region: &Region) -> RegionReport {
         let is_repeated = |input: &&Input| Some(region.extent) != input.extent();
+        let through = region.inputs.iter().flat_map(|input| &input.through);
+        let through: BTreeSet<usize> = through.map(|through| through.ip as usize).collect();
         let arrays = || region.inputs.iter().filter(|input| input.is_array());
         RegionReport {
             routine,
             extent: region.extent,
             members: region.members.iter().map(|member| member.ip as usize).collect(),
+            through: through.into_iter().collect(),
             in_registers: region.in_registers(),
             block: region.passes.block,
             block_bytes: region.passes.scratch / place_bytes(region.passes.block)

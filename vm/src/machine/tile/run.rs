@@ -11,20 +11,17 @@ use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Uneven};
 use crate::machine::tile::choose::Choice;
-use crate::machine::tile::lent::Lent;
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
+use crate::machine::tile::region::{MemberFault, Region};
+use crate::machine::tile::rows::Loaded;
 use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::steps::Whole;
 use crate::operator::block::Column;
-use crate::operator::call::check_rows;
 use crate::operator::cell::{Cell, Registers, State, Strips, next, raise};
 use crate::operator::fold_kernel::Folded;
 use crate::operator::meter::Meter;
 use crate::operator::runs::Runs;
-use crate::value::{ArrayRows, Fault, NdType, ScalarType};
-use bumpalo::Bump;
-use bumpalo::collections::Vec as BumpVec;
+use crate::value::{ArrayRows, Fault, NdType};
 
 /// Runs the region whose number is in `args[0]`.
 ///
@@ -88,8 +85,8 @@ impl Region {
             return unsafe { self.run_over_axes(axes, frame, columns, registers, attempt) };
         }
         // SAFETY: the caller's promise.
-        let Loaded { rows, is_lent, is_complete } = unsafe { self.load(frame, columns)? };
-        self.charge(rows, meter, attempt)?;
+        let Loaded { rows, seen, is_lent, is_complete } = unsafe { self.load(frame, columns)? };
+        self.charge(rows, seen, meter, attempt)?;
         let presence = match is_complete {
             true => &*self.complete,
             false => self.plan_presence(columns, arena),
@@ -209,7 +206,7 @@ impl Region {
         }
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
-        self.charge(rows, meter, attempt)?;
+        self.charge(rows, elements.seen, meter, attempt)?;
         let has_eights = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
         let choice = self.choose(columns, &[], None, rows, attempt.strips(registers), has_eights);
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
@@ -231,83 +228,6 @@ impl Region {
             // SAFETY: the caller's promise.
             unsafe { array_at(frame, output.slot.offset()).normalize() };
         }
-    }
-
-    /// Looks at the inputs and fills in their columns.
-    ///
-    /// # Safety
-    /// As [`Region::run`].
-    #[inline(always)]
-    unsafe fn load(&self, frame: *const u8, columns: &mut [Column]) -> Result<Loaded, Box<MemberFault>> {
-        let (mut first, mut agree) = (None, true);
-        let (mut is_lent, mut is_complete) = (false, true);
-        for (input, column) in self.inputs.iter().zip(columns) {
-            // SAFETY: the caller's promise: array slots hold array handles, and a presence byte is there.
-            unsafe {
-                match input.place {
-                    InputPlace::Array { offset, element } => {
-                        let rows = match &*frame.add(offset as usize).cast::<ArrayHandle>() {
-                            ArrayHandle::Owned(rows) => load_rows(rows, element, column),
-                            ArrayHandle::Shared(rows) => load_rows(rows, element, column),
-                            other => load_others_rows(other, element, column, &mut is_lent),
-                        };
-                        agree &= *first.get_or_insert(rows) == rows;
-                    }
-                    InputPlace::Scalar { offset, presence, .. } => {
-                        column.data = frame.add(offset as usize);
-                        if let Some(at) = presence {
-                            column.all = if frame.add(at as usize).read() != 0 { u64::MAX } else { 0 };
-                        }
-                    }
-                    InputPlace::Elements { .. } => unreachable!("a region of rows"),
-                }
-            }
-            is_complete &= column.is_all_present();
-        }
-        match agree {
-            true => Ok(Loaded { rows: first.expect("a region has an array"), is_lent, is_complete }),
-            // SAFETY: the caller's promise.
-            false => Err(unsafe { self.find_mismatch(frame) }),
-        }
-    }
-
-    /// The inputs that are lent: a worker lays out a block of each.
-    ///
-    /// # Safety
-    /// As [`Region::run`].
-    unsafe fn lent<'a>(&self, frame: *const u8, arena: &'a Bump) -> &'a [Lent] {
-        let mut lent = BumpVec::new_in(arena);
-        for (column, input) in self.inputs.iter().enumerate() {
-            let InputPlace::Array { offset, .. } = input.place else { continue };
-            // SAFETY: the caller's promise.
-            let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
-            lent.extend(handle.lent().map(|rows| Lent { column, rows: *rows }));
-        }
-        lent.into_bump_slice()
-    }
-
-    /// The first member whose arrays are of different sizes.
-    ///
-    /// # Safety
-    /// As [`Region::run`].
-    #[cold]
-    unsafe fn find_mismatch(&self, frame: *const u8) -> Box<MemberFault> {
-        let size_of = |input: &Input| {
-            let InputPlace::Array { offset, .. } = input.place else { return None };
-            // SAFETY: the caller's promise.
-            let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
-            Some(handle.len())
-        };
-        let mut sizes: Vec<Option<usize>> = self.inputs.iter().map(size_of).collect();
-        for member in &self.members {
-            let of_args: Vec<usize> = member.args().iter().filter_map(|arg| sizes[*arg as usize]).collect();
-            if of_args.iter().any(|size| *size != of_args[0]) {
-                let sizes = of_args.iter().map(|size| *size as u64).collect();
-                return Box::new(MemberFault { ip: member.ip, fault: Fault::Sizes { sizes } });
-            }
-            sizes.push(of_args.first().copied());
-        }
-        unreachable!("connected members whose arrays agree have one size")
     }
 
     /// Makes room in the outputs and points their columns to it.
@@ -378,12 +298,18 @@ impl Region {
         if is_open { Settled::NotFolds } else { Settled::All }
     }
 
-    /// Charges the rows that all members go over, once.
-    fn charge(&self, rows: usize, meter: &Meter<'_>, attempt: Attempt) -> Result<(), Box<MemberFault>> {
+    /// Charges the rows that all members go over, and those seen through views, once.
+    fn charge(
+        &self,
+        rows: usize,
+        seen: usize,
+        meter: &Meter<'_>,
+        attempt: Attempt,
+    ) -> Result<(), Box<MemberFault>> {
         if attempt == Attempt::Passes {
             return Ok(());
         }
-        let all = rows.saturating_mul(self.members.len());
+        let all = rows.saturating_mul(self.members.len()).saturating_add(seen);
         meter.check_array(rows).and_then(|()| meter.rows(all)).map_err(|fault| self.stopped(fault))
     }
 
@@ -446,16 +372,6 @@ enum Settled {
     NotFolds,
 }
 
-/// What the inputs of a region of rows turned out to be.
-struct Loaded {
-    /// How many rows there are.
-    rows: usize,
-    /// True if some are lent.
-    is_lent: bool,
-    /// True if no input misses a row, as far as can be told without looking at rows.
-    is_complete: bool,
-}
-
 /// All rows or elements of a region, as [`Blocks`] has them, and how they are computed.
 struct AllRows<'a> {
     rows: usize,
@@ -465,31 +381,4 @@ struct AllRows<'a> {
     uneven: Uneven<'a>,
     runs: &'a [Runs],
     choice: Choice<'a>,
-}
-
-/// Fills in the column of rows of the frame, of which the step is known; gives how many there are.
-#[inline(always)]
-fn load_rows(rows: &ArrayRows, element: ScalarType, column: &mut Column) -> usize {
-    check_rows(rows, element);
-    column.data = rows.bytes().as_ptr();
-    if let Some(words) = rows.presence() {
-        column.presence = words.as_ptr();
-    }
-    rows.len()
-}
-
-/// The same of rows that are shared or lent. Lent rows are taken as if they were in order; a worker lays those out that are
-/// not. The words of presence are those of a worker as well: that there are some is all that counts here.
-#[inline(never)]
-fn load_others_rows(
-    handle: &ArrayHandle,
-    element: ScalarType,
-    column: &mut Column,
-    is_lent: &mut bool,
-) -> usize {
-    let Some(lent) = handle.lent() else { return load_rows(handle.own(), element, column) };
-    assert_eq!(lent.element.storage(), element.storage(), "rows of the slot's type");
-    (column.data, column.presence) = (lent.first, lent.bitmap.cast());
-    *is_lent = true;
-    lent.len
 }

@@ -1,0 +1,37 @@
+//! Views: results whose elements lie in the first operand, so that a region can read them there.
+//!
+//! ```text
+//! array.slice(x, 1, 3)         x0 x1 x2 x3 x4        rows 1..4, where they stand
+//! nd._expand_dims(x, [1])      (3,) strides (8,)     shape (3, 1), strides (8, 0)
+//! ```
+//!
+//! The operator's own code copies the elements.
+
+use crate::value::{Fault, NdView};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Which rows of so many, by the two INT64 operands behind the first one.
+pub(crate) type RowsOf = fn(usize, [i64; 2]) -> Result<Range<usize>, Fault>;
+
+/// The elements of an array under other axes.
+pub(crate) type ElementsOf = dyn for<'v> Fn(&NdView<'v>) -> Result<NdView<'v>, Fault> + Send + Sync;
+
+/// How the result of an operator lies in its first operand.
+#[derive(Clone)]
+pub(crate) enum OperandView {
+    /// Rows that stand one after the other.
+    Rows(RowsOf),
+    /// Elements under other axes.
+    Elements(Arc<ElementsOf>),
+}
+
+impl fmt::Debug for OperandView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            OperandView::Rows(_) => "Rows",
+            OperandView::Elements(_) => "Elements",
+        })
+    }
+}
