@@ -59,7 +59,7 @@ pub use error::{EvalError, OpError, UserFunctionError};
 pub use evaluate::{
     Backend, MachineBackend, StepBackend, evaluate_dag, evaluate_in_parallel, evaluate_nodes,
 };
-pub use field::{FieldPlan, FieldTier, InterpretedStage, run_field_program};
+pub use field::{FieldPlan, FieldTier, InterpretedStage, TierObserver, run_field_program};
 pub use flags::Flags;
 pub use function::{Arguments, Function};
 pub use plan::{Plan, Results};

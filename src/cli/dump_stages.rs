@@ -48,7 +48,9 @@ impl StageDump {
     pub(super) fn write(&self, stage: &str, text: impl FnOnce() -> String) {
         let Some(folder) = &self.folder else { return };
         self.written.set(self.written.get() + 1);
-        let file = folder.join(format!("{:02}-{}.txt", self.written.get(), stage.replace(' ', "-")));
+        // Names of fields in JSON may have any characters.
+        let is_other = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.');
+        let file = folder.join(format!("{:02}-{}.txt", self.written.get(), stage.replace(is_other, "-")));
         let mut text = text();
         if !text.ends_with('\n') {
             text.push('\n');

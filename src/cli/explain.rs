@@ -13,6 +13,7 @@ use crate::expr::Expr;
 use crate::inspect::graph::{expression_dot, program_dot};
 use crate::inspect::layout_map::Part;
 use crate::inspect::{CodeListing, LayoutMap, Regions, program_text};
+use crate::native::{ArrayLayout, ProgramCall};
 use crate::prepare::draft::Draft;
 use crate::prepare::extend::Extended;
 use crate::prepare::{PrepareError, Prepared};
@@ -145,8 +146,9 @@ fn explain(args: &ExplainArgs, source: &Source, dump: &StageDump) -> Result<Stri
     }
     let stages = stages(args, source, dump)?;
     if let Some(tier) = args.tier {
-        let text =
-            explain_tier((tier, args.backend), &stages.bound, stages.times, json, Some((dump, args.cache)));
+        let call = ProgramCall::new("program", stages.bound.program().clone(), ArrayLayout::Strided);
+        let program = (&stages.bound, call.map_err(|error| error.to_string()));
+        let text = explain_tier((tier, args.backend), program, stages.times, json, (dump, args.cache));
         dump.finish()?;
         return Ok(text);
     }

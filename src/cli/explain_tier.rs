@@ -5,7 +5,7 @@ use crate::cli::dump_stages::StageDump;
 use crate::cli::native_cache::native_cache;
 use crate::cli::tier_arg::{CacheArg, TierArg};
 use crate::inspect::{Regions, machine_code_text};
-use crate::native::{ArrayLayout, BuildObserver, NativeError, ProgramCall, TranslateToC, TranslateToRust};
+use crate::native::{BuildObserver, NativeError, ProgramCall, TranslateToC, TranslateToRust};
 use crate::workflow::Artifact;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::dump;
@@ -76,14 +76,14 @@ fn built(
     (timed.watch.into_inner(), result)
 }
 
-/// The program as the tier has it; what it takes to make it is added to the times of stages. A library is built only if its
-/// stages are to be seen.
+/// The program as the tier has it; what it takes to make it is added to the times of stages. `call` is what a library is made
+/// of, or why there is none.
 pub(super) fn explain_tier(
     (tier, backend): (TierArg, SourceArg),
-    bound: &BoundExpr,
+    (bound, call): (&BoundExpr, Result<ProgramCall, String>),
     times: Vec<(&'static str, Duration)>,
     is_json: bool,
-    dump: Option<(&StageDump, CacheArg)>,
+    dump: (&StageDump, CacheArg),
 ) -> String {
     let mut watch = StopWatch { begun: Instant::now(), times };
     let made = match (tier, backend) {
@@ -98,13 +98,13 @@ pub(super) fn explain_tier(
             Err(reason) => (None, Some(reason)),
         },
         TierArg::Native => {
-            let call = ProgramCall::new("program", bound.program().clone(), ArrayLayout::Strided);
-            let text =
-                call.map_err(NativeError::from).and_then(|call| Ok((source_text(backend, &call)?, call)));
-            match (text, dump) {
-                (Err(reason), _) => (None, Some(reason.to_string())),
-                (Ok((code, _)), None) => (Some(code), None),
-                (Ok((code, call)), Some(dump)) => {
+            let text = call.and_then(|call| {
+                let text = source_text(backend, &call);
+                Ok((text.map_err(|error| error.to_string())?, call))
+            });
+            match text {
+                Err(reason) => (None, Some(reason)),
+                Ok((code, call)) => {
                     // The text is for people only.
                     watch.begun = Instant::now();
                     let result;
@@ -114,7 +114,7 @@ pub(super) fn explain_tier(
             }
         }
     };
-    if code.is_some() && (tier != TierArg::Native || dump.is_none()) {
+    if code.is_some() && tier != TierArg::Native {
         watch.done(made);
     }
     let runs = if code.is_some() && note.is_none() { made } else { "interpreter" };
@@ -142,5 +142,8 @@ pub(super) fn explain_tier(
         format!("{}\n{regions}", dump::dump(bound.program()))
     });
     let stages: Vec<_> = watch.times.iter().map(|(stage, time)| format!("{stage} {time:.1?}")).collect();
-    text + "\nstages: " + &stages.join(", ") + "\n"
+    match &stages[..] {
+        [] => text,
+        _ => text + "\nstages: " + &stages.join(", ") + "\n",
+    }
 }

@@ -1,6 +1,7 @@
 //! `cembra field`: runs, checks, explains and converts programs on fields.
 
 use crate::backend::FieldPlan;
+use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_expression;
 use crate::cli::field_args::{
     FieldCheckArgs, FieldCommand, FieldConvertArgs, FieldExplainArgs, FieldFormArg, FieldRunArgs,
@@ -9,7 +10,7 @@ use crate::cli::field_batch::run_batch;
 use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs};
 use crate::cli::field_explain::{explain_json, explain_text, figure};
 use crate::cli::field_plot::{draw_field, plots};
-use crate::cli::field_tier::{field_tier, note_interpreted, programs_text};
+use crate::cli::field_tier::{StageFiles, field_tier, note_interpreted, programs_text};
 use crate::cli::fit::write;
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::targets::{check_distinct, check_ending};
@@ -129,6 +130,9 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         check_ending(("--out", out), "an archive of fields", &["npz"]).map_err(one)?;
     }
     let (program, mut data, source) = load(file)?;
+    let dump = StageDump::open(args.dump_stages.as_deref()).map_err(one)?;
+    dump.write("fields", || print_field_program(&program).unwrap_or_else(|problem| problem.to_string()));
+    dump.write("domains", || explain_text(&program));
     let plots = plots(&program, &args.plot).map_err(one)?;
     let pictures = plots.iter().map(|(_, picture)| ("--plot", &**picture));
     let written: Vec<_> = args.out.as_deref().map(|out| ("--out", out)).into_iter().chain(pictures).collect();
@@ -151,11 +155,12 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         Ok(plan) => plan.threads(args.threads.into()),
         Err(errors) => return Err((failed(&errors), source)),
     };
-    plan = match plan.on(tier) {
+    plan = match plan.on_observed(tier, &StageFiles(&dump)) {
         Ok(plan) => plan,
         Err(error) => return Err((failed(&[error]), source)),
     };
     note_interpreted(&plan);
+    dump.finish().map_err(one)?;
     let bar = bar(args.steps);
     for step in 0..args.steps {
         if step > 0 {
@@ -241,7 +246,7 @@ fn explain_programs(
     set_scalars(program, &args.scalars, &mut data).map_err(one)?;
     data.complete(program).map_err(|problem| one(field_report(&problem.into())))?;
     match FieldPlan::new(program, &data) {
-        Ok(plan) => Ok(programs_text(&plan, tier, args.backend)),
+        Ok(plan) => Ok(programs_text(&plan, (tier, args.backend), args.cache)),
         Err(errors) => Err((errors.iter().map(field_report).collect(), source)),
     }
 }

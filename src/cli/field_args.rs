@@ -55,6 +55,9 @@ pub struct FieldRunArgs {
     /// How long libraries of `--tier native` are kept.
     #[arg(long, value_enum, default_value_t = CacheArg::Persistent)]
     pub cache: CacheArg,
+    /// Write what each step makes to a folder, one numbered file a stage.
+    #[arg(long, value_name = "DIR", conflicts_with = "batch")]
+    pub dump_stages: Option<PathBuf>,
     /// What all steps or cases may use up.
     #[command(flatten)]
     pub budget: BudgetArgs,
@@ -74,12 +77,15 @@ pub struct FieldExplainArgs {
     /// Draw domains and halos.
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
-    /// Print what a tier makes of the programs of all statements, on fields of the sizes at hand.
+    /// Print what a tier makes of the programs of all statements, on fields of the sizes at hand, and how long each stage takes.
     #[arg(long, value_enum, conflicts_with = "json")]
     pub tier: Option<TierArg>,
     /// The language of `--tier native`.
     #[arg(long, value_enum, default_value_t = SourceArg::C, requires = "tier")]
     pub backend: SourceArg,
+    /// How long libraries of `--tier native` are kept.
+    #[arg(long, value_enum, default_value_t = CacheArg::Persistent, requires = "tier")]
+    pub cache: CacheArg,
     /// The fields and tables for `--tier`, as for `run`.
     #[arg(long, value_name = "NPZ", requires = "tier")]
     pub data: Option<PathBuf>,

@@ -1,13 +1,15 @@
 //! The argument `--tier` of `cembra field`: what runs a program, which statements the interpreter runs nevertheless, and what
 //! a tier makes of the programs.
 
-use crate::backend::{FieldPlan, FieldTier};
+use crate::backend::{FieldPlan, FieldTier, TierObserver};
 use crate::cli::build_args::SourceArg;
 use crate::cli::complain;
+use crate::cli::dump_stages::StageDump;
 use crate::cli::explain_tier::explain_tier;
 use crate::cli::native_cache::native_cache;
 use crate::cli::report::{Phase, Report};
 use crate::cli::tier_arg::{CacheArg, TierArg};
+use crate::workflow::Artifact;
 use cembra_vm::value::Category;
 
 /// The tier of an argument.
@@ -42,15 +44,33 @@ pub(super) fn note_interpreted(plan: &FieldPlan) {
     }
 }
 
-/// What a tier makes of the programs of a plan.
-pub(super) fn programs_text(plan: &FieldPlan, tier: TierArg, backend: SourceArg) -> String {
-    let mut text = String::new();
-    for (number, (statement, bound)) in plan.programs().into_iter().enumerate() {
+/// Writes what is made of each stage, under the names of its statements.
+pub(super) struct StageFiles<'d>(pub &'d StageDump);
+
+impl TierObserver for StageFiles<'_> {
+    fn ended(&self, statement: usize, target: &str, step: &'static str, made: &dyn Artifact) {
+        if self.0.is_on() {
+            for (stage, text) in made.texts(step) {
+                self.0.write(&format!("{stage} {statement} {target}"), || text);
+            }
+        }
+    }
+}
+
+/// What a tier makes of the programs of a plan, and how long each stage takes.
+pub(super) fn programs_text(
+    plan: &FieldPlan,
+    (tier, backend): (TierArg, SourceArg),
+    cache: CacheArg,
+) -> String {
+    let (mut text, dump) = (String::new(), StageDump::default());
+    let programs = plan.programs().into_iter().zip(plan.native_calls());
+    for (number, ((statement, bound), call)) in programs.enumerate() {
         let declared = &plan.program().statements[statement - 1];
         let target = plan.program().target_name(declared);
         let begin = if number > 0 { "\n" } else { "" };
         text += &format!("{begin}statement {statement} (`{target}`)\n\n");
-        text += &explain_tier((tier, backend), bound, Vec::new(), false, None);
+        text += &explain_tier((tier, backend), (bound, call), Vec::new(), false, (&dump, cache));
     }
     if text.is_empty() { "no statement needs an operation\n".to_owned() } else { text }
 }

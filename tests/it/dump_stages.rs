@@ -191,10 +191,65 @@ fn a_build_writes_every_stage() {
 }
 
 #[test]
+fn fields_write_every_stage_of_every_statement() {
+    with_square(|folder, cembra| {
+        let source = "horizontal I\noutput u[I=0:6] fill 1.5\noutput v[I=0:6] fill 0.5\n\
+            v[I=1:5] = u[I-1] + u[I+1]\nu = v\nu = u*v\n";
+        fs::write(folder.join("a.field"), source).expect("it is written");
+        let run = |stages: &str, tier: &str, compiler: &str| {
+            let args = ["field", "run", "a.field", "--tier", tier, "--dump-stages", stages];
+            let output = cembra(&args, compiler);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            (output.stdout, names(&folder.join(stages)))
+        };
+        let (values, files) = run("plain", "interpreter", "cc");
+        assert_eq!(files, ["01-fields.txt", "02-domains.txt", "03-program-1-v.txt", "04-program-3-u.txt"]);
+        let plain = folder.join("plain");
+        assert_eq!(
+            cembra(&["field", "explain", "a.field"], "cc").stdout,
+            read(&plain, files[1].as_str()).as_bytes()
+        );
+        assert!(
+            read(&plain, &files[0]).contains("v[I=1:5] = u[I-1] + u[I+1]"),
+            "{}",
+            read(&plain, &files[0])
+        );
+        assert!(read(&plain, &files[2]).contains("Eval operations:"), "{}", read(&plain, &files[2]));
+        let all = [
+            "03-program-1-v.txt",
+            "04-translate-1-v.txt",
+            "05-bind-1-v.txt",
+            "06-compile-1-v.txt",
+            "07-program-3-u.txt",
+            "08-translate-3-u.txt",
+            "09-bind-3-u.txt",
+            "10-compile-3-u.txt",
+        ];
+        for stages in ["built", "found"] {
+            let (native, files) = run(stages, "native", "cc");
+            assert_eq!((&native, &files[2..]), (&values, &all.map(str::to_owned)[..]));
+        }
+        assert_eq!(read(&folder.join("built"), all[1]), read(&folder.join("found"), all[1]));
+        // A step that fails leaves those before it, and the interpreter runs the statement.
+        fs::write(folder.join("cc.sh"), "#!/bin/sh\ncase \"$*\" in *.so*) exit 1;; esac\nexec cc \"$@\"\n")
+            .expect("it is written");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.join("cc.sh"), executable).expect("it can run");
+        let (failed, files) = run("failed", "native", "./cc.sh");
+        assert_eq!(
+            (&failed, files[2..5].to_vec()),
+            (&values, all[..3].to_vec().iter().map(|&s| s.to_owned()).collect())
+        );
+        assert_eq!((files.len(), files[5].as_str()), (8, "06-program-3-u.txt"));
+    });
+}
+
+#[test]
 fn a_folder_that_is_a_file_is_refused() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().to_str().expect("UTF-8");
-    for command in [&["eval", "1 + 1"][..], &["explain", "1 + 1"]] {
+    let field = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/field/heat.field");
+    for command in [&["eval", "1 + 1"][..], &["explain", "1 + 1"], &["field", "run", field]] {
         let output = cembra(&[command, &["--dump-stages", path]].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
         let shown = String::from_utf8_lossy(&output.stderr).into_owned();

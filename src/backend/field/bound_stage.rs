@@ -12,13 +12,13 @@ use crate::backend::field::kept::KeptPart;
 use crate::backend::field::results::{Part, Targets, is_full, is_shared};
 use crate::backend::field::stage_data::{StageData, with_scalar};
 use crate::backend::field::stage_program::StageProgram;
-use crate::backend::field::tier::FieldTier;
+use crate::backend::field::tier::{FieldTier, StageNews};
 use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
 use crate::field::stage::{FieldStage, FieldTemporary, StageInput, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::machine::{BoundExpr, Room, SweepOrder};
+use cembra_vm::machine::{Room, SweepOrder};
 use cembra_vm::value::{NdView, ScalarValue};
 
 /// Bytes of a band that temporaries and what is read at lists may have: half of a second-level cache.
@@ -76,22 +76,22 @@ impl BoundStage {
         Ok(BoundStage { stage, program, temporaries, kept, rows, first, shape })
     }
 
-    /// Has a tier run the programs from now on; tells why the interpreter goes on running one.
-    pub fn run_on(&mut self, tier: &FieldTier, tell: &mut dyn FnMut(String)) {
+    /// Has a tier run the programs from now on; tells what is made of each, and why the interpreter goes on running one.
+    pub fn run_on(&mut self, tier: &FieldTier, tell: &mut dyn FnMut(StageNews<'_>)) {
         for temporary in &mut self.temporaries {
             temporary.stage.run_on(tier, tell);
         }
         if let Some(program) = &mut self.program
-            && let Err(reason) = program.run_on(&self.stage, tier)
+            && let Err(reason) = program.run_on(&self.stage, tier, tell)
         {
-            tell(reason);
+            tell(StageNews::Interpreted(reason));
         }
     }
 
     /// The programs, those of temporaries first.
-    pub fn programs<'s>(&'s self, all: &mut Vec<&'s BoundExpr>) {
+    pub fn programs<'s>(&'s self, all: &mut Vec<(&'s FieldStage, &'s StageProgram)>) {
         self.temporaries.iter().for_each(|temporary| temporary.stage.programs(all));
-        all.extend(self.program.as_ref().map(StageProgram::bound));
+        all.extend(self.program.as_ref().map(|program| (&self.stage, program)));
     }
 
     /// True if a library runs the program.

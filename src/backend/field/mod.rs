@@ -29,4 +29,4 @@ mod stage_program;
 pub mod tier;
 
 pub use plan::{FieldPlan, run_field_program};
-pub use tier::{FieldTier, InterpretedStage};
+pub use tier::{FieldTier, InterpretedStage, TierObserver};

@@ -12,12 +12,11 @@
 
 use crate::backend::field::limits::{StageLimits, ours};
 use crate::field::error::FieldProblem;
-use crate::native::cache::NativeCache;
 use crate::native::error::NativeError;
-use crate::native::stage::{ArrayLayout, ProgramCall};
+use crate::native::stage::ProgramCall;
 use cembra_vm::layout::TypedSlot;
-use cembra_vm::library::{Argument, CallMemory, KeptSweep, SweepOperand, SweepSource};
-use cembra_vm::machine::{BoundExpr, CellsPlace, HostCells, Positions, Room, SweepOrder};
+use cembra_vm::library::{Argument, CallMemory, KeptSweep, Library, SweepOperand, SweepSource};
+use cembra_vm::machine::{CellsPlace, HostCells, Positions, Room, SweepOrder};
 use cembra_vm::value::shape::Strides;
 use cembra_vm::value::{NdView, ScalarValue, Value};
 use std::sync::Arc;
@@ -59,26 +58,18 @@ pub(super) struct NativeStage {
 }
 
 impl NativeStage {
-    /// Finds or builds the library. `argument` says where the input of a name comes from, `is_taken` whether lists choose its
-    /// elements; `outputs` are slots, with the name
-    /// of a side output for all but the first.
+    /// Makes memory for calls of the library. `argument` says where the input of a name comes from; `outputs` are slots, with
+    /// the name of a side output for all but the first.
     ///
     /// # Errors
-    /// The program has no form in C, or there is no library of it.
+    /// There is no memory.
     pub fn new<'n>(
-        cache: &NativeCache,
-        bound: &BoundExpr,
+        library: &Library,
+        call: &ProgramCall,
         argument: impl Fn(&str) -> Option<ArgumentOf>,
-        is_taken: impl Fn(&str) -> bool,
         outputs: impl Iterator<Item = (Option<Arc<str>>, &'n TypedSlot)>,
     ) -> Result<NativeStage, NativeError> {
-        let program = bound.program();
-        let main = program.main();
-        let mut call = ProgramCall::new("stage", program.clone(), ArrayLayout::Strided)?;
-        for (name, _) in main.inputs.iter().filter(|(name, _)| is_taken(name)) {
-            call = call.taking(name)?;
-        }
-        let library = cache.library(&call)?;
+        let main = call.program().main();
         let inputs = main.inputs.iter();
         let argument = |(name, _): &(Arc<str>, _)| argument(name).expect("an input of the stage");
         let unset = Value::Scalar(ScalarValue::Unit);

@@ -8,7 +8,8 @@
 
 use crate::backend::field::bound_statement::BoundStatement;
 use crate::backend::field::limits::StageLimits;
-use crate::backend::field::tier::{FieldTier, InterpretedStage};
+use crate::backend::field::stage_program::StageProgram;
+use crate::backend::field::tier::{FieldTier, InterpretedStage, StageNews, TierObserver};
 use crate::field::buffer::FieldData;
 use crate::field::check::check_program;
 use crate::field::error::FieldError;
@@ -16,8 +17,11 @@ use crate::field::expression::{FieldNode, IndexTerm};
 use crate::field::geometry::FieldGeometry;
 use crate::field::lower::{LoweredStatement, lower_program};
 use crate::field::program::FieldProgram;
+use crate::field::stage::FieldStage;
 use crate::field::types::FieldTypes;
 use crate::field::written::WrittenFields;
+#[cfg(feature = "native")]
+use crate::native::stage::ProgramCall;
 use cembra_vm::machine::{BoundExpr, SharedBudget};
 use cembra_vm::operator::meter::Meter;
 use std::sync::Arc;
@@ -121,9 +125,21 @@ impl FieldPlan {
     ///
     /// # Errors
     /// There is no memory for the values of a statement.
-    pub fn on(mut self, tier: FieldTier) -> Result<FieldPlan, FieldError> {
+    pub fn on(self, tier: FieldTier) -> Result<FieldPlan, FieldError> {
+        self.on_observed(tier, &())
+    }
+
+    /// The same; an observer is told what is made of each stage.
+    ///
+    /// # Errors
+    /// As [`FieldPlan::on`].
+    pub fn on_observed(
+        mut self,
+        tier: FieldTier,
+        observer: &dyn TierObserver,
+    ) -> Result<FieldPlan, FieldError> {
         self.tier = tier;
-        self.enter_tier()?;
+        self.enter_tier(observer)?;
         Ok(self)
     }
 
@@ -134,6 +150,17 @@ impl FieldPlan {
 
     /// The programs of all stages, each with the number of its statement, counted from 1.
     pub fn programs(&self) -> Vec<(usize, &BoundExpr)> {
+        self.stage_programs().into_iter().map(|(number, (_, program))| (number, program.bound())).collect()
+    }
+
+    /// What a library of each stage is made of, in the order of [`FieldPlan::programs`]; or why there is none.
+    #[cfg(feature = "native")]
+    pub fn native_calls(&self) -> Vec<Result<ProgramCall, String>> {
+        self.stage_programs().into_iter().map(|(_, (stage, program))| program.native_call(stage)).collect()
+    }
+
+    /// All stages with their programs, each with the number of its statement.
+    fn stage_programs(&self) -> Vec<(usize, (&FieldStage, &StageProgram))> {
         let mut all = Vec::new();
         for statement in &self.statements {
             let mut programs = Vec::new();
@@ -144,19 +171,20 @@ impl FieldPlan {
     }
 
     /// Has the tier run all statements.
-    fn enter_tier(&mut self) -> Result<(), FieldError> {
+    fn enter_tier(&mut self, observer: &dyn TierObserver) -> Result<(), FieldError> {
         let FieldPlan { program, statements, tier, interpreted, .. } = self;
         interpreted.clear();
         for statement in statements {
             let number = statement.number;
             let declared = &program.statements[number];
             let target = program.target_name(declared);
-            let mut tell = |reason: String| {
-                interpreted.push(InterpretedStage {
+            let mut tell = |news: StageNews<'_>| match news {
+                StageNews::Ended(step, made) => observer.ended(number + 1, target, step, made),
+                StageNews::Interpreted(reason) => interpreted.push(InterpretedStage {
                     statement: number + 1,
                     target: target.to_owned(),
                     reason,
-                });
+                }),
             };
             statement
                 .run_on(tier, &mut tell)
@@ -246,7 +274,7 @@ impl FieldPlan {
             self.written = vec![written];
             self.bytes = data.bytes();
             self.compilations += 1;
-            self.enter_tier()?;
+            self.enter_tier(&())?;
         }
         self.geometry = geometry;
         Ok(())

@@ -18,7 +18,9 @@ use crate::backend::field::limits::ours;
 use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage};
 use crate::backend::field::results::{Part, Targets};
 use crate::backend::field::stage_data::{StageData, mask, with_scalar};
-use crate::backend::field::tier::FieldTier;
+#[cfg(feature = "native")]
+use crate::backend::field::tier::Telling;
+use crate::backend::field::tier::{FieldTier, ProgramText, StageNews};
 use crate::compile::binder::compile_nodes;
 use crate::compile::tier::run_as_machine_code;
 use crate::expr::NodeId;
@@ -29,6 +31,8 @@ use crate::field::program::FieldProgram;
 use crate::field::stage::{FieldStage, StageSource};
 #[cfg(feature = "native")]
 use crate::field::stage::{StageOutput, StageResult};
+#[cfg(feature = "native")]
+use crate::native::stage::{ArrayLayout, ProgramCall};
 use crate::registry::Registry;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -38,6 +42,8 @@ use cembra_vm::layout::TypedSlot;
 use cembra_vm::machine::SweepOrder;
 use cembra_vm::machine::{BoundExpr, CallError, Room, RunErrorKind, RunOptions};
 use cembra_vm::value::{Fault, NdView, ScalarValue, Value};
+#[cfg(feature = "native")]
+use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};
 
 /// Reads of a stage that is built: the time of a C compiler grows with the square of their number, 10 seconds for 64.
@@ -120,11 +126,17 @@ impl StageProgram {
         })
     }
 
-    /// Has a tier run the program from now on.
+    /// Has a tier run the program from now on; tells what is made of it.
     ///
     /// # Errors
     /// Why the interpreter goes on running it.
-    pub fn run_on(&mut self, stage: &FieldStage, tier: &FieldTier) -> Result<(), String> {
+    pub fn run_on(
+        &mut self,
+        stage: &FieldStage,
+        tier: &FieldTier,
+        tell: &mut dyn FnMut(StageNews<'_>),
+    ) -> Result<(), String> {
+        tell(StageNews::Ended("program", &ProgramText(self.bound.program())));
         #[cfg(feature = "native")]
         {
             self.native = None;
@@ -135,13 +147,8 @@ impl StageProgram {
             FieldTier::Jit => run_as_machine_code(&self.bound),
             #[cfg(feature = "native")]
             FieldTier::Native(cache) => {
-                let StageProgram { bound, lent, outputs, .. } = self;
-                if lent.len() > MOST_NATIVE_READS {
-                    return Err(format!(
-                        "it has {} reads, of which a C compiler would make a library for seconds; at most {MOST_NATIVE_READS} are built",
-                        lent.len()
-                    ));
-                }
+                let call = self.native_call(stage)?;
+                let StageProgram { lent, outputs, .. } = self;
                 let argument = |name: &str| {
                     let number = stage.inputs.iter().position(|input| &*input.name == name)?;
                     match stage.inputs[number].source {
@@ -151,15 +158,37 @@ impl StageProgram {
                 };
                 let name = |number: usize| (number > 0).then(|| output_name(number));
                 let outputs = outputs.iter().enumerate().map(|(number, (_, slot))| (name(number), slot));
-                let is_taken = |name: &str| {
-                    lent.iter().any(|of| of.positions.is_some() && *stage.inputs[of.number].name == *name)
-                };
-                let native = NativeStage::new(cache, bound, argument, is_taken, outputs);
+                let library = cache.library_observed(&call, &Telling(RefCell::new(tell)));
+                let native = library.and_then(|library| NativeStage::new(&library, &call, argument, outputs));
                 self.native = Some(native.map_err(|error| error.to_string())?);
                 self.kept = KeptRuns::new(stage, &self.lent, &self.outputs);
                 Ok(())
             }
         }
+    }
+
+    /// What a library of the stage is made of.
+    ///
+    /// # Errors
+    /// Why there is none.
+    #[cfg(feature = "native")]
+    pub fn native_call(&self, stage: &FieldStage) -> Result<ProgramCall, String> {
+        let StageProgram { bound, lent, .. } = self;
+        if lent.len() > MOST_NATIVE_READS {
+            return Err(format!(
+                "it has {} reads, of which a C compiler would make a library for seconds; at most {MOST_NATIVE_READS} are built",
+                lent.len()
+            ));
+        }
+        let is_taken = |name: &str| {
+            lent.iter().any(|of| of.positions.is_some() && *stage.inputs[of.number].name == *name)
+        };
+        let program = bound.program();
+        let taken = program.main().inputs.iter().filter(|(name, _)| is_taken(name));
+        let call = ProgramCall::new("stage", program.clone(), ArrayLayout::Strided);
+        let call =
+            call.and_then(|call| taken.into_iter().try_fold(call, |call, (name, _)| call.taking(name)));
+        call.map_err(|error| error.to_string())
     }
 
     /// The program.

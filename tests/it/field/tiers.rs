@@ -290,6 +290,12 @@ fn commands_take_a_tier() {
     let (is_shown, text, _) = cembra(&["field", "explain", "heat.field", "--tier", "native"]);
     assert!(is_shown && text.starts_with("statement 1 (`v`)\n\nruns as: C\n"), "{text}");
     assert!(text.contains("r0_flat") && !text.contains("statement 2"), "{text}");
+    // It is the library that the run has made.
+    let stages = text.lines().last().expect("a line");
+    assert!(stages.starts_with("stages: find compiler ") && stages.contains(", cache hit "), "{stages}");
+    let explain = ["field", "explain", "heat.field", "--tier", "native", "--cache", "process"];
+    let stages = cembra(&explain).1;
+    assert!(stages.contains(", C compiler ") && stages.contains(", publish "), "{stages}");
     // A compiler that is none is an error, not another tier.
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cembra"));
     command.args(["field", "run", "heat.field", "--tier", "native"]).current_dir(place.path());
