@@ -79,7 +79,7 @@ pub enum SourceArg {
 pub enum CacheCommand {
     /// List the builds, those used last at the end.
     List,
-    /// Compare all files with what their builds have noted.
+    /// Compare all files with what their builds have noted, and what libraries say of themselves with this version.
     Verify,
     /// Remove all builds.
     Clear,

@@ -14,6 +14,7 @@
 //! 2. Only the state `compiled` is a build. What a build that was killed has left is overwritten by the next one.
 //! 3. All paths in `build.json` are relative, so that a folder may be moved.
 
+use crate::native::elf::Elf;
 use crate::native::error::NativeError;
 use crate::native::observer::CACHE_HIT;
 use crate::native::stage::{ProgramSource, file_text};
@@ -158,8 +159,8 @@ fn digest_of(json: &Json) -> Option<Digest> {
     Some(Digest { size: json.get("size")?.as_u64()?, sha256: unhex(json.get("sha256")?.as_str()?)? })
 }
 
-/// What is wrong with a folder, if anything is: with the state of its build, the version of the boundary, or the first file
-/// that is not the one that was built.
+/// What is wrong with a folder, if anything is: with the state of its build, the version of the boundary that it names or that
+/// its library has, or the first file that is not the one that was built.
 pub(super) fn damage(folder: &Path) -> Option<String> {
     let Some(json) = read_json(folder) else { return Some(format!("{BUILD_JSON} cannot be read")) };
     let state = json.get("state").and_then(Json::as_str).unwrap_or("none");
@@ -168,14 +169,14 @@ pub(super) fn damage(folder: &Path) -> Option<String> {
     }
     let abi = json.get("abi").and_then(Json::as_u64).unwrap_or_default();
     if abi != u64::from(ABI_VERSION) {
-        return Some(format!("made for version {abi} of the boundary, this is version {ABI_VERSION}"));
+        return Some(other_abi(abi));
     }
     let files = json.get("files").and_then(Json::as_object);
     let library = json.get("library").and_then(Json::as_str).unwrap_or_default();
     let Some(files) = files.filter(|files| files.contains_key(library)) else {
         return Some(format!("{BUILD_JSON} names no library"));
     };
-    files.iter().find_map(|(name, digest)| {
+    let damaged = files.iter().find_map(|(name, digest)| {
         let Some(digest) = digest_of(digest).filter(|_| is_plain_name(name)) else {
             return Some(format!("{BUILD_JSON} has no digest of {name}"));
         };
@@ -184,7 +185,25 @@ pub(super) fn damage(folder: &Path) -> Option<String> {
             Ok(bytes) if bytes.len() as u64 != digest.size => Some(format!("{name}: its size differs")),
             Ok(bytes) => (Digest::of(&bytes) != digest).then(|| format!("{name}: its digest differs")),
         }
-    })
+    });
+    let entry = json.get("entry").and_then(Json::as_str).unwrap_or_default();
+    damaged.or_else(|| foreign_abi(&folder.join(library), entry).map(|what| format!("{library}: {what}")))
+}
+
+/// What a library says of its version of the boundary, if that is not this version: it is read, not loaded. Nothing is known
+/// of files that are not ELF.
+fn foreign_abi(library: &Path, entry: &str) -> Option<String> {
+    let bytes = std::fs::read(library).ok()?;
+    let symbol = format!("{entry}_abi");
+    match Elf::of(&bytes)?.number(&symbol) {
+        Some(ABI_VERSION) => None,
+        Some(abi) => Some(other_abi(abi.into())),
+        None => Some(format!("no symbol {symbol}")),
+    }
+}
+
+fn other_abi(abi: u64) -> String {
+    format!("made for version {abi} of the boundary, this is version {ABI_VERSION}")
 }
 
 /// The function of a build and its types, as far as its folder says so.

@@ -23,6 +23,7 @@
 //! | [`build_system`] | how the compiler is asked: itself, or by a script and a Makefile |
 //! | [`format`](mod@format) | tools that lay out a source, for those who ask |
 //! | [`made`] | whether what a compiler made is the library that was wanted |
+//! | `elf` | what is known of a library without loading it: its end, its version of the boundary |
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
 //! | [`cache`] | build folders by key, shared by processes |
 //! | [`build`](mod@build) | the sequence, and loading |
@@ -45,6 +46,7 @@ pub mod cache;
 pub mod call;
 pub mod compiler;
 mod compiler_file;
+mod elf;
 pub mod error;
 pub mod folder;
 pub mod format;
