@@ -10,6 +10,8 @@ mod deep;
 mod derivatives;
 mod dump_stages;
 mod dumps;
+#[cfg(target_os = "linux")]
+mod executable_memory;
 mod field;
 mod folding;
 mod folds;

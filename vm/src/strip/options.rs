@@ -120,4 +120,10 @@ pub enum Refused {
         /// The limit.
         limit: usize,
     },
+    /// The system gives no memory, or does not let it be executed.
+    #[error("no memory for machine code: {reason}")]
+    Memory {
+        /// What the system says.
+        reason: String,
+    },
 }

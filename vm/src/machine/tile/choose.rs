@@ -7,7 +7,7 @@ use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::{Group, LoadedStrip, StripPlan, Variant};
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
-use crate::strip::Refused;
+use crate::strip::{Code, Refused, load};
 use bumpalo::Bump;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -219,7 +219,7 @@ impl Region {
             let (inputs, results) = (inputs.clone(), results.clone());
             let lowered = plan.lower(group, &columns, presence);
             let scalars = lowered.as_ref().map_or(Vec::new(), Lowered::scalars);
-            let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile());
+            let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile()).and_then(loadable);
             let mut columns: Vec<u16> = group.members.iter().map(|member| member.column).collect();
             columns.extend(group.folds.iter().map(|fold| fold.column));
             columns.sort_unstable();
@@ -238,6 +238,14 @@ impl Region {
         let columns = &columns[..self.inputs.len()];
         let is_missing = |column: &Column| column.presence.is_null() && column.all == 0;
         (!columns.iter().any(is_missing)).then(|| signature(columns))
+    }
+}
+
+/// The code, if the system lets it be executed: passes run where it does not.
+fn loadable(code: Code) -> Result<Code, Refused> {
+    match load(std::slice::from_ref(&code)) {
+        Ok(_) => Ok(code),
+        Err(error) => Err(Refused::Memory { reason: error.to_string() }),
     }
 }
 
