@@ -74,6 +74,16 @@ pub enum SourceArg {
     Rust,
 }
 
+impl SourceArg {
+    /// The name of its backend.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            SourceArg::C => "c",
+            SourceArg::Rust => "rust",
+        }
+    }
+}
+
 /// Commands on the cache of native builds.
 #[derive(Debug, Subcommand)]
 pub enum CacheCommand {

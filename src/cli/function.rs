@@ -10,7 +10,7 @@ use crate::cli::function_batch::{check_batch, run_batch};
 use crate::cli::function_call::{Failed, call, compiled, norm_text, options, pyast_text, report, types};
 use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
 use crate::cli::function_value::{large_integer, plain, read_arguments};
-use crate::cli::native_cache::native_cache;
+use crate::cli::native_cache::native_backends;
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::tier_arg::TierArg;
 use crate::cli::{complain, print};
@@ -23,7 +23,7 @@ use crate::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionProblem, compile_function,
 };
 use crate::inspect::machine_code_text;
-use crate::native::{ArrayLayout, NativeCache, NativeError, NativeResult, ProgramCall, call_library};
+use crate::native::{ArrayLayout, NativeError, NativeResult, ProgramCall};
 use crate::python::{Positions, SourceLines, pyast_document, pyast_schema};
 use crate::schema::tree_text;
 use cembra_vm::machine::RunOptions;
@@ -75,6 +75,9 @@ fn source(file: &Path) -> Result<Source, Failed> {
 }
 
 fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
+    if args.backend != SourceArg::C && args.tier != TierArg::Native {
+        return Err(usage("--backend needs --tier native"));
+    }
     if let (Some(file), Some(stage)) = (&args.file, args.from_stage) {
         let (source, values) = (source(file)?, arguments(&args.args)?);
         return match compiled_stage(stage, &source.text, &values, &options(&args.semantics)) {
@@ -106,18 +109,18 @@ fn printed(args: &FunctionRunArgs, value: &Value, arrays: &[Value]) -> String {
     format!("{}\n", json!({ "value": plain(value), "arrays_after": arrays }))
 }
 
-/// Calls a function as a library of the cache; nothing if it raises.
+/// Calls a function as the backend has it; nothing if it raises.
 fn native_call(
-    cache: &NativeCache,
+    args: &FunctionRunArgs,
     compiled: &CompiledFunction,
     values: &[Value],
     dump: &StageDump,
 ) -> Result<Option<(Value, Vec<Value>)>, NativeError> {
     let program = compiled.bound().program().clone();
     let call = ProgramCall::new(compiled.name(), program, ArrayLayout::Strided)?;
-    let library = cache.library_observed(&call, dump)?;
+    let program = native_backends(args.cache).compiled_observed(args.backend.name(), &call, dump)?;
     let values: Vec<Value> = values.iter().chain(compiled.defaults()).cloned().collect();
-    match call_library(&library, &values) {
+    match program.call(&values) {
         Ok(NativeResult { mut results, arrays }) => {
             let arrays = arrays.into_iter().map(|(_, array)| array).collect();
             Ok(Some((results.swap_remove(0), arrays)))
@@ -147,8 +150,7 @@ fn called(
     if args.tier == TierArg::Native && !args.budget.budget().is_default() {
         complain("note: the interpreter runs it: a library takes no budget");
     } else if args.tier == TierArg::Native {
-        let cache = native_cache(args.cache, SourceArg::C);
-        match cache.and_then(|cache| native_call(&cache, compiled, values, dump)) {
+        match native_call(args, compiled, values, dump) {
             Ok(Some((value, arrays))) => return Ok(printed(args, &value, &arrays)),
             // The interpreter raises the same, and knows more about it.
             Ok(None) => {}

@@ -1,6 +1,7 @@
 //! Arguments of `cembra function`.
 
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::build_args::SourceArg;
 use crate::cli::tier_arg::{CacheArg, TierArg};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -74,6 +75,9 @@ pub struct FunctionRunArgs {
     /// What runs the function; the result does not depend on it.
     #[arg(long, value_enum, default_value_t = TierArg::Interpreter, conflicts_with = "batch")]
     pub tier: TierArg,
+    /// The language of `--tier native`.
+    #[arg(long, value_enum, default_value_t = SourceArg::C, conflicts_with = "batch")]
+    pub backend: SourceArg,
     /// How long libraries of `--tier native` are kept.
     #[arg(long, value_enum, default_value_t = CacheArg::Persistent, conflicts_with = "batch")]
     pub cache: CacheArg,

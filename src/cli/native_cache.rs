@@ -1,9 +1,9 @@
-//! The cache of `--tier native`, as `--cache` says.
+//! The backends of `--tier native`, with caches as `--cache` says.
 
 use crate::cli::build_args::SourceArg;
 use crate::cli::tier_arg::CacheArg;
 use crate::native::cache::default_root;
-use crate::native::{CompileC, CompileRust, Compiler, NativeBuild, NativeCache, NativeError, Rust};
+use crate::native::{Backends, CompileC, CompileRust, Compiler, NativeBuild, NativeCache, NativeError, Rust};
 
 /// The cache for libraries of a language.
 ///
@@ -21,4 +21,11 @@ pub(super) fn native_cache(cache: CacheArg, backend: SourceArg) -> Result<Native
             NativeCache::of_process(NativeBuild::rust(CompileRust::new(compiler, "")))
         }
     }
+}
+
+/// The backends of `--backend` by their names.
+pub(super) fn native_backends(cache: CacheArg) -> Backends {
+    [SourceArg::C, SourceArg::Rust].into_iter().fold(Backends::default(), |backends, source| {
+        backends.with_cache(source.name(), move || native_cache(cache, source))
+    })
 }

@@ -11,22 +11,35 @@
 use crate::native::cache::NativeCache;
 use crate::native::call::{NativeCallError, NativeResult, call_library};
 use crate::native::error::NativeError;
+use crate::native::observer::BuildObserver;
 use crate::native::stage::ProgramCall;
 use cembra_vm::library::{BoundaryError, Library, Signature};
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::program::ValueId;
 use cembra_vm::value::Value;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// Makes programs that can be called.
 pub trait ProgramCompiler: Debug + Send + Sync {
-    /// The program, ready for calls.
+    /// The program, ready for calls; an observer is told of the stages of a build, if there are any.
     ///
     /// # Errors
     /// The backend has no form for the program, or cannot make one.
-    fn compiled(&self, call: &ProgramCall) -> Result<CompiledProgram, NativeError>;
+    fn compiled_observed(
+        &self,
+        call: &ProgramCall,
+        observer: &dyn BuildObserver,
+    ) -> Result<CompiledProgram, NativeError>;
+
+    /// The program, ready for calls.
+    ///
+    /// # Errors
+    /// As [`ProgramCompiler::compiled_observed`].
+    fn compiled(&self, call: &ProgramCall) -> Result<CompiledProgram, NativeError> {
+        self.compiled_observed(call, &())
+    }
 }
 
 /// A program that can be called, whatever runs it.
@@ -118,35 +131,54 @@ impl InterpretedProgram {
 pub struct Interpreter;
 
 impl ProgramCompiler for Interpreter {
-    fn compiled(&self, call: &ProgramCall) -> Result<CompiledProgram, NativeError> {
+    fn compiled_observed(
+        &self,
+        call: &ProgramCall,
+        _: &dyn BuildObserver,
+    ) -> Result<CompiledProgram, NativeError> {
         InterpretedProgram::new(call).map(CompiledProgram::Interpreted)
     }
 }
 
 impl ProgramCompiler for NativeCache {
-    fn compiled(&self, call: &ProgramCall) -> Result<CompiledProgram, NativeError> {
-        self.library(call).map(CompiledProgram::Library)
+    fn compiled_observed(
+        &self,
+        call: &ProgramCall,
+        observer: &dyn BuildObserver,
+    ) -> Result<CompiledProgram, NativeError> {
+        self.library_observed(call, observer).map(CompiledProgram::Library)
     }
 }
 
-/// A cache whose compiler is looked for when it is first needed; where there is none, it is looked for again.
-#[derive(Debug)]
+/// A cache that is opened when it is first needed; where there is no compiler, it is looked for again.
 struct CacheOnDemand {
-    root: PathBuf,
-    open: fn(PathBuf) -> Result<NativeCache, NativeError>,
+    open: Box<OpenCache>,
     cache: OnceLock<NativeCache>,
 }
 
+/// Opens a cache.
+type OpenCache = dyn Fn() -> Result<NativeCache, NativeError> + Send + Sync;
+
+impl Debug for CacheOnDemand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CacheOnDemand({:?})", self.cache.get())
+    }
+}
+
 impl ProgramCompiler for CacheOnDemand {
-    fn compiled(&self, call: &ProgramCall) -> Result<CompiledProgram, NativeError> {
+    fn compiled_observed(
+        &self,
+        call: &ProgramCall,
+        observer: &dyn BuildObserver,
+    ) -> Result<CompiledProgram, NativeError> {
         let cache = match self.cache.get() {
             Some(cache) => cache,
             None => {
-                let cache = (self.open)(self.root.clone())?;
+                let cache = (self.open)()?;
                 self.cache.get_or_init(|| cache)
             }
         };
-        cache.compiled(call)
+        cache.compiled_observed(call, observer)
     }
 }
 
@@ -159,12 +191,21 @@ pub struct Backends {
 impl Backends {
     /// `interpreter`, `c` and `rust`, the latter two with a cache in a folder.
     pub fn standard(root: impl Into<PathBuf>) -> Backends {
-        let root = root.into();
-        let on_demand = |open| CacheOnDemand { root: root.clone(), open, cache: OnceLock::new() };
+        let root: PathBuf = root.into();
+        let of_rust = root.clone();
         Backends::default()
             .with("interpreter", Interpreter)
-            .with("c", on_demand(|root| NativeCache::new(root, None)))
-            .with("rust", on_demand(|root| NativeCache::rust(root, None)))
+            .with_cache("c", move || NativeCache::new(&root, None))
+            .with_cache("rust", move || NativeCache::rust(&of_rust, None))
+    }
+
+    /// The same with the libraries of a cache, which is opened when it is first needed.
+    pub fn with_cache(
+        self,
+        name: impl Into<String>,
+        open: impl Fn() -> Result<NativeCache, NativeError> + Send + Sync + 'static,
+    ) -> Backends {
+        self.with(name, CacheOnDemand { open: Box::new(open), cache: OnceLock::new() })
     }
 
     /// The same with one more; one of the same name is replaced.
@@ -185,12 +226,25 @@ impl Backends {
     /// # Errors
     /// There is none of this name, or it cannot make the program.
     pub fn compiled(&self, name: &str, call: &ProgramCall) -> Result<CompiledProgram, NativeError> {
+        self.compiled_observed(name, call, &())
+    }
+
+    /// The same; an observer is told of the stages of a build.
+    ///
+    /// # Errors
+    /// As [`Backends::compiled`].
+    pub fn compiled_observed(
+        &self,
+        name: &str,
+        call: &ProgramCall,
+        observer: &dyn BuildObserver,
+    ) -> Result<CompiledProgram, NativeError> {
         let found = self.named.iter().find(|(known, _)| known == name);
         let none = || NativeError::NoBackend {
             name: name.to_owned(),
             known: self.names().collect::<Vec<_>>().join(", "),
         };
-        found.ok_or_else(none)?.1.compiled(call)
+        found.ok_or_else(none)?.1.compiled_observed(call, observer)
     }
 
     /// The same, by the interpreter if that fails; then with the reason.

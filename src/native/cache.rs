@@ -27,10 +27,8 @@ use crate::workflow::StepKey;
 use cembra_vm::library::{ABI_VERSION, Library};
 use serde_json::{Map, Value as Json, json};
 use std::fs::{self, File};
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
@@ -191,30 +189,6 @@ impl NativeCache {
         drop(lock);
         self.make_room(&folder);
         Ok(artifact)
-    }
-
-    /// Builds several programs ahead, on so many threads; what is there already is found. Gives the builds in the order of
-    /// the programs.
-    pub fn build_ahead(&self, calls: &[ProgramCall], threads: usize) -> Vec<Result<Artifact, NativeError>> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            while let Some((number, call)) =
-                calls.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed))
-            {
-                done.push((number, self.artifact(call)));
-            }
-            done
-        };
-        let mut all = std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..threads.clamp(1, calls.len().max(1))).map(|_| scope.spawn(work)).collect();
-            let done =
-                workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            done.flatten().collect::<Vec<_>>()
-        });
-        all.sort_by_key(|(number, _)| *number);
-        all.into_iter().map(|(_, built)| built).collect()
     }
 
     /// The key of a program, and its parts for people.

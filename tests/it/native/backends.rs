@@ -103,3 +103,42 @@ fn a_host_adds_its_own_and_allows_the_interpreter() {
         assert_eq!(error, "there is no backend fortran: there are interpreter, c, own, rust");
     }
 }
+
+#[path = "../../../docs/examples/variants.rs"]
+mod example;
+
+#[test]
+fn the_example_gives_powers() {
+    let folder = folder();
+    let float = |x: f64| vec![Value::Scalar(ScalarValue::Float64(x))];
+    let by_name = example::by_name(folder.path()).expect("values");
+    let names: Vec<&str> = by_name.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["interpreter", "c", "rust", "debugged"]);
+    assert!(by_name.iter().all(|(_, results)| *results == float(1.5_f64.powi(4))), "{by_name:?}");
+    let expected: Vec<_> = (0..4).map(|n| float(1.5_f64.powi(n))).collect();
+    assert_eq!(example::by_exponent(folder.path(), 0..4).expect("values"), expected);
+    example::main().expect("it prints");
+}
+
+#[test]
+fn functions_run_by_a_backend_of_this_name() {
+    let folder = folder();
+    std::fs::write(folder.path().join("f.py"), "def f(n):\n    return n * 2\n").expect("it is written");
+    let run = |more: &[&str], compiler: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cembra"));
+        command.args(["function", "run", "f.py", "f", "--args", "[21]"]).args(more);
+        command.current_dir(folder.path()).env("CEMBRA_CACHE_DIR", folder.path().join("cache"));
+        let output = command.env("CEMBRA_RUSTC", compiler).output().expect("the command starts");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (text(output.stdout), text(output.stderr))
+    };
+    let rust = ["--tier", "native", "--backend", "rust", "--dump-stages", "stages"];
+    assert_eq!(run(&rust, "rustc"), ("42\n".to_owned(), String::new()));
+    let stages = folder.path().join("stages");
+    let source = std::fs::read_to_string(stages.join("08-translate.txt")).expect("it is written");
+    assert!(source.contains("extern \"C\" fn f"), "{source}");
+    let (found, note) = run(&[&rust[..4], &["--cache", "process"]].concat(), "no-such-compiler");
+    assert!(found == "42\n" && note.starts_with("note: the interpreter runs it: "), "{note}");
+    let (found, error) = run(&rust[2..4], "rustc");
+    assert!(found.is_empty() && error.contains("--backend needs --tier native"), "{error}");
+}
