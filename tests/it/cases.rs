@@ -59,19 +59,36 @@ fn transcripts_are_what_the_commands_print() {
     files.sort();
     assert!(files.len() >= 20, "the cases are gone: {files:?}");
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
+    check_files(&files, update, &[]);
+    if cfg!(feature = "jit") {
+        // One after the other: some commands write files.
+        check_files(&files, false, MACHINE_CODE);
+    }
+}
+
+/// Has commands run all programs as machine code that can be.
+pub const MACHINE_CODE: &[(&str, &str)] = &[("CEMBRA_TIER", "jit")];
+
+/// Runs the cases of files with further variables; with `update` the files are written.
+fn check_files(files: &[PathBuf], update: bool, variables: &[(&str, &str)]) {
     let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let failed = check_file(file, update);
+                    let failed = check_file(file, update, variables);
                     failures.lock().expect("no thread panics while it holds the lock").extend(failed);
                 }
             });
         }
     });
     let failures = failures.into_inner().expect("the threads have ended");
-    assert!(failures.is_empty(), "{} of the cases failed\n\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of the cases failed, {variables:?}\n\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
 fn find_files(directory: &Path, files: &mut Vec<PathBuf>) {
@@ -87,7 +104,7 @@ fn find_files(directory: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// Runs the cases of a file; what failed, or with `update` nothing and a new file.
-fn check_file(file: &Path, update: bool) -> Vec<String> {
+fn check_file(file: &Path, update: bool, variables: &[(&str, &str)]) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let cases = cases(&text);
     let mut written = String::new();
@@ -95,7 +112,7 @@ fn check_file(file: &Path, update: bool) -> Vec<String> {
     for case in &cases {
         let actual = match case.depends_on_instructions() && Level::best() == Level::Baseline {
             true => case.expected.clone(),
-            false => run(case, file),
+            false => run(case, file, variables),
         };
         if actual != case.expected && !update {
             let place = format!("{}:{}", file.display(), case.line);
@@ -168,17 +185,24 @@ fn normal(output: &str) -> String {
     }
 }
 
-fn run(case: &Case, file: &Path) -> String {
+fn run(case: &Case, file: &Path, variables: &[(&str, &str)]) -> String {
     let place = format!("{}:{}", file.display(), case.line);
-    output_of(&case.command, file.parent().expect("a file stands in a directory"), &place)
+    let directory = file.parent().expect("a file stands in a directory");
+    output_with(&case.command, directory, &place, variables)
 }
 
 /// Everything that a command prints in a directory, as transcripts have it.
 pub fn output_of(command: &str, directory: &Path, place: &str) -> String {
+    output_with(command, directory, place, &[])
+}
+
+/// The same with further variables.
+fn output_with(command: &str, directory: &Path, place: &str, variables: &[(&str, &str)]) -> String {
     let words = shlex::split(command).unwrap_or_else(|| panic!("{place}: unbalanced quotes"));
     assert_eq!(words.first().map(String::as_str), Some("cembra"), "{place}: commands begin with cembra");
     let mut process = Command::new(env!("CARGO_BIN_EXE_cembra"));
     process.args(&words[1..]).current_dir(directory).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+    process.envs(variables.iter().copied());
     if words.iter().any(|word| word == "explain") {
         // What the code of strips consists of depends on the machine.
         process.env("CEMBRA_STRIPS", "never");

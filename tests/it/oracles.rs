@@ -1,5 +1,6 @@
 //! Recorded evaluations of the published system, through `cembra eval --batch`.
 
+use crate::cases::MACHINE_CODE;
 use crate::support::{oracle, test_file};
 use serde_json::Value as Json;
 use std::process::Command;
@@ -20,10 +21,19 @@ fn published_string_cases() {
 
 /// Runs a file of cases; gives how many are right.
 fn check(file: &str) -> usize {
+    let right = check_with(file, &[]);
+    if cfg!(feature = "jit") {
+        assert_eq!(check_with(file, MACHINE_CODE), right);
+    }
+    right
+}
+
+fn check_with(file: &str, variables: &[(&str, &str)]) -> usize {
     let path = test_file("oracles").join(file);
     let run = Command::new(env!("CARGO_BIN_EXE_cembra"))
         .args(["eval", "--dialect", "arolla", "--batch"])
         .arg(&path)
+        .envs(variables.iter().copied())
         .output()
         .expect("the command runs");
     assert!(run.status.success());

@@ -8,6 +8,8 @@ use crate::function::print::text;
 use crate::function::reference::{Datum, call};
 use crate::function::{Outcome, outcome};
 use cembra::cli::function_value::python_float;
+#[cfg(feature = "jit")]
+use cembra::cli::function_value::read_arguments;
 use cembra::function::FunctionOptions;
 use fastrand::Rng;
 use serde_json::{Value as Json, json};
@@ -72,6 +74,31 @@ fn random_functions_mean_what_python_means() {
             assert!(count("returned") > 5 * count("refused"), "{outcomes:?}");
         }
     }
+}
+
+/// The same functions as machine code: a sample, since each call has types of its own to compile for.
+#[cfg(feature = "jit")]
+#[test]
+fn random_functions_are_the_same_as_machine_code() {
+    use cembra::compile::tier::run_as_machine_code;
+    use cembra::vm::machine::RunOptions;
+    let (options, mut compiled) = (FunctionOptions::default(), 0);
+    for case in 0..USUAL / 3 {
+        let mut random = Rng::with_seed(20 ^ (case << 20));
+        let source = text(&module(&mut random));
+        for _ in 0..CALLS {
+            let values = read_arguments(&recorded(&arguments(&mut random))).expect("arguments");
+            let Ok(function) = crate::function::compiled(&source, "f", &values, &options) else { continue };
+            let called = || {
+                let result = function.call_with(&values, RunOptions::new());
+                format!("{:?}", result.map(|result| (result.value, result.arrays)))
+            };
+            let expected = called();
+            compiled += u32::from(run_as_machine_code(function.bound()).is_ok());
+            assert_eq!(called(), expected, "function {case}, {values:?}\n{source}");
+        }
+    }
+    assert!(compiled > 100, "only {compiled} are compiled");
 }
 
 /// A variable that no path gives a value, in a loop that is left in its first turn: refused before the run.

@@ -27,13 +27,25 @@ struct Tier {
     optimizer: bool,
     folding: bool,
     overriding: bool,
+    /// Runs machine code where there is some.
+    #[cfg(feature = "jit")]
+    is_compiled: bool,
 }
 
-const TIERS: [Tier; 3] = [
-    Tier { optimizer: true, folding: true, overriding: false },
-    Tier { optimizer: false, folding: true, overriding: true },
-    Tier { optimizer: false, folding: false, overriding: false },
-];
+impl Tier {
+    const fn new(optimizer: bool, folding: bool, overriding: bool) -> Tier {
+        Tier {
+            optimizer,
+            folding,
+            overriding,
+            #[cfg(feature = "jit")]
+            is_compiled: false,
+        }
+    }
+}
+
+const TIERS: [Tier; 3] =
+    [Tier::new(true, true, false), Tier::new(false, true, true), Tier::new(false, false, false)];
 
 #[test]
 fn the_machine_agrees_with_the_reference() {
@@ -43,28 +55,65 @@ fn the_machine_agrees_with_the_reference() {
     std::thread::scope(|scope| {
         for thread in 0..threads {
             scope.spawn(move || {
-                (first + thread..first + programs).step_by(threads as usize).for_each(check_program)
+                let numbers = (first + thread..first + programs).step_by(threads as usize);
+                numbers.for_each(|number| check_program(number, &TIERS));
             });
         }
     });
 }
 
-fn check_program(number: u64) {
+/// Machine code: a sample, since a compiler takes longer than ten runs of the interpreter.
+#[cfg(feature = "jit")]
+mod machine_code {
+    use super::*;
+    use cembra::compile::tier::run_as_machine_code;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Programs in plain `cargo test`; `CEMBRA_COMPILED_PROGRAMS` looks at fewer or more.
+    const SAMPLE: u64 = 1_500;
+
+    static COMPILED: AtomicU64 = AtomicU64::new(0);
+
+    #[test]
+    fn machine_code_agrees_with_the_reference() {
+        let sample = std::env::var("CEMBRA_COMPILED_PROGRAMS");
+        let sample = sample.map_or(SAMPLE, |n| n.parse().expect("a number"));
+        let tiers = TIERS.map(|tier| Tier { is_compiled: true, ..tier });
+        // Others than the interpreter runs.
+        let first = FIRST + PROGRAMS;
+        std::thread::scope(|scope| {
+            for thread in 0..2 {
+                let numbers = (first + thread..first + sample).step_by(2);
+                scope.spawn(move || numbers.for_each(|number| check_program(number, &tiers)));
+            }
+        });
+        let compiled = COMPILED.load(Ordering::Relaxed);
+        assert!(compiled > sample, "{compiled} of {} are compiled", 3 * sample);
+    }
+
+    pub(super) fn compile_if_asked(bound: &BoundExpr, tier: Tier) {
+        if tier.is_compiled && run_as_machine_code(bound).is_ok() {
+            COMPILED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn check_program(number: u64, tiers: &[Tier]) {
     let mut rng = Rng::with_seed(number);
     let sample = sample(&mut rng, OPERATORS);
     let values = [inputs(&mut rng, &sample.leaves), inputs(&mut rng, &sample.leaves)];
-    if let Err(message) = check(&sample, &sample.expr, &values) {
-        let (expr, message) = smallest(&sample, &values, message);
+    if let Err(message) = check(&sample, &sample.expr, &values, tiers) {
+        let (expr, message) = smallest(&sample, &values, tiers, message);
         panic!("program {number}, {:?}\n{expr}\nwith {values:?}\n{message}", sample.dialect);
     }
 }
 
 /// The first subexpression that fails too, and why.
-fn smallest(sample: &Sample, values: &[Inputs; 2], message: String) -> (Expr, String) {
+fn smallest(sample: &Sample, values: &[Inputs; 2], tiers: &[Tier], message: String) -> (Expr, String) {
     for node in (0..sample.expr.node_count()).map(NodeId::at) {
         let Ok(part) = Expr::new(sample.expr.graph(), node) else { continue };
         if sample.expr.graph().operator(node).is_some()
-            && let Err(message) = check(sample, &part, values)
+            && let Err(message) = check(sample, &part, values, tiers)
         {
             return (part, message);
         }
@@ -72,13 +121,13 @@ fn smallest(sample: &Sample, values: &[Inputs; 2], message: String) -> (Expr, St
     (sample.expr.clone(), message)
 }
 
-fn check(sample: &Sample, expr: &Expr, values: &[Inputs; 2]) -> Result<(), String> {
+fn check(sample: &Sample, expr: &Expr, values: &[Inputs; 2], tiers: &[Tier]) -> Result<(), String> {
     let Some(typed) = Typed::new(expr, &sample.leaves, sample.dialect) else {
         // A part of a reduction, which has no value of its own.
         return Ok(());
     };
-    for tier in TIERS {
-        check_tier(&typed, tier, values).map_err(|message| format!("{tier:?}: {message}"))?;
+    for tier in tiers {
+        check_tier(&typed, *tier, values).map_err(|message| format!("{tier:?}: {message}"))?;
     }
     Ok(())
 }
@@ -116,6 +165,8 @@ fn bind(typed: &Typed<'_>, tier: Tier, inputs: &Inputs) -> Result<BoundExpr, Cat
         Options { allow_overriding_input_slots: tier.overriding, check_slots: true, ..Options::default() };
     let bound = compile(&prepared, &options).unwrap_or_else(|e| panic!("{e}\n{prepared}"));
     assert_eq!(*typed.qtype(typed.expr.root()), *prepared.qtype(prepared.outputs()[0]), "type of {prepared}");
+    #[cfg(feature = "jit")]
+    machine_code::compile_if_asked(&bound, tier);
     Ok(bound)
 }
 
