@@ -1,10 +1,12 @@
-//! Native libraries beside the interpreter: workloads on arrays of 100,000 elements in memory of the host, and checked calls
-//! on few. Both sides in turn; medians, and their ratio.
+//! Native libraries beside the interpreter: workloads on arrays of 100,000 elements in memory of the host, calls on few, and
+//! builds. Both sides in turn; medians, and their ratio.
 //!
 //! `cargo bench --bench native`
 
 use cembra::compile::{Options, compile};
-use cembra::function::{ArrayOf, FunctionModule, FunctionOptions, FunctionType, compile_function};
+use cembra::function::{
+    ArrayOf, CompiledFunction, FunctionModule, FunctionOptions, FunctionType, compile_function,
+};
 use cembra::native::{ArrayLayout, NativeCache, ProgramCall};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::{Dialect, Registry};
@@ -137,12 +139,15 @@ def laplacian(u, v):
             v[i, j] = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4.0 * u[i, j]
 ";
 
-fn calls(cache: &NativeCache) {
+fn laplacian() -> CompiledFunction {
     let module = FunctionModule::parse(LAPLACIAN).expect("it is Python");
     let plate = FunctionType::Array(ArrayOf::array(ScalarType::Float64, 2));
     let types = [plate.clone(), plate];
-    let compiled =
-        compile_function(&module, "laplacian", &types, &FunctionOptions::default()).expect("it compiles");
+    compile_function(&module, "laplacian", &types, &FunctionOptions::default()).expect("it compiles")
+}
+
+fn calls(cache: &NativeCache) {
+    let compiled = laplacian();
     let program = Arc::new((**compiled.bound().program()).clone());
     let call = ProgramCall::new("laplacian", program, ArrayLayout::Contiguous).expect("a name");
     let library = cache.library(&call).expect("it has a form in C");
@@ -159,6 +164,55 @@ fn calls(cache: &NativeCache) {
         || library.bind(arguments(&u, &mut again)).expect("it fits").run().expect("no error"),
     );
     println!("checked call on 4 x 4: {checked:.0} ns in memory that is used again, {bound:.0} ns in its own");
+    let mut call = library.bind(arguments(&u, &mut v)).expect("it fits");
+    let mut times: Vec<f64> = (0..9).map(|_| time(100_000, || call.run().expect("no error"))).collect();
+    println!("bound call on 4 x 4: {:.0} ns", median(&mut times));
+}
+
+/// Processor seconds of this process and of those it has waited for.
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux tells");
+    // Behind the name, in hundredths of a second: own time, that of the system, and both of children.
+    let behind = stat.rsplit_once(')').expect("a name").1;
+    let ticks: f64 =
+        behind.split_whitespace().skip(11).take(4).map(|n| n.parse::<f64>().expect("a number")).sum();
+    ticks / 100.0
+}
+
+/// From the text of a function to the first result of its library.
+fn first_result(cache: impl FnOnce() -> NativeCache) {
+    let cache = cache();
+    let compiled = laplacian();
+    let program = Arc::new((**compiled.bound().program()).clone());
+    let call = ProgramCall::new("laplacian", program, ArrayLayout::Contiguous).expect("a name");
+    let library = cache.library(&call).expect("it has a form in C");
+    let (u, mut v) = ([0.5; 16], [0.0; 16]);
+    let arguments = [
+        Argument::Elements(NdView::from_slice(&u, &[4, 4]).expect("16 elements")),
+        Argument::Update(NdViewMut::from_slice(&mut v, &[4, 4]).expect("16 elements")),
+    ];
+    library.bind(arguments).expect("it fits").run().expect("no error");
+}
+
+fn builds() {
+    let (mut cold, mut found, mut known) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..9 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || NativeCache::new(folder.path(), None).expect("a compiler");
+        // Ten builds, as processor time is counted in hundredths of a second.
+        let begin = processor_seconds();
+        for number in 0..10 {
+            let folder = folder.path().join(number.to_string());
+            first_result(|| NativeCache::new(folder, None).expect("a compiler"));
+        }
+        cold.push((processor_seconds() - begin) / 10.0);
+        first_result(open);
+        found.push(time(20, || first_result(open)) / 1e6);
+        let cache = open();
+        known.push(time(20, || first_result(|| cache.clone())) / 1e6);
+    }
+    println!("cold build to the first result: {:.3} processor seconds", median(&mut cold));
+    println!("from a warm cache: {:.2} ms with opening it, {:.2} ms", median(&mut found), median(&mut known));
 }
 
 fn main() {
@@ -166,4 +220,5 @@ fn main() {
     let cache = NativeCache::new(folder.path(), None).expect("a compiler");
     arrays(&cache);
     calls(&cache);
+    builds();
 }
