@@ -6,6 +6,7 @@ use cembra::function::{FunctionModule, FunctionOptions, FunctionType, compile_fu
 use cembra::native::variants::Variants;
 use cembra::native::{ArrayLayout, Backends, CompileC, Compiler, NativeBuild, NativeCache, ProgramCall};
 use cembra::vm::value::{ScalarValue, Value};
+use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ def power(x, n):
     return y
 ";
 
-fn power() -> Result<ProgramCall, Box<dyn std::error::Error>> {
+fn power() -> Result<ProgramCall, Box<dyn Error>> {
     let module = FunctionModule::parse(SOURCE).map_err(|errors| errors[0].clone())?;
     let types = [FunctionType::Float, FunctionType::Int];
     let power = compile_function(&module, "power", &types, &FunctionOptions::default());
@@ -34,8 +35,11 @@ fn int(n: i64) -> Value {
     Value::Scalar(ScalarValue::Int64(n))
 }
 
+/// The name of a backend, and what its program gave.
+type Named = (String, Vec<Value>);
+
 /// 1.5 to the power of 4 by each backend. Where one cannot make the program, the interpreter runs it, and the reason is there.
-pub fn by_name(folder: &Path) -> Result<Vec<(String, Vec<Value>)>, Box<dyn std::error::Error>> {
+pub fn by_name(folder: &Path) -> Result<Vec<Named>, Box<dyn Error>> {
     let steps = NativeBuild::c(CompileC::new(Compiler::find(None)?, folder).flag("-g"));
     let backends = Backends::standard(folder).with("debugged", NativeCache::of(steps, folder));
     let call = power()?;
@@ -55,7 +59,7 @@ pub fn by_name(folder: &Path) -> Result<Vec<(String, Vec<Value>)>, Box<dyn std::
 pub fn by_exponent(
     folder: &Path,
     exponents: std::ops::Range<i64>,
-) -> Result<Vec<Vec<Value>>, Box<dyn std::error::Error>> {
+) -> Result<Vec<Vec<Value>>, Box<dyn Error>> {
     let call = power()?;
     let calls: Result<Vec<_>, _> = exponents.map(|n| call.clone().fixing("n", int(n))).collect();
     let report =
@@ -70,7 +74,7 @@ pub fn by_exponent(
 }
 
 /// Prints the results of both.
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     for (name, results) in by_name(folder.path())? {
         println!("{name:12} {results:?}");
