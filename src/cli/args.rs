@@ -1,12 +1,12 @@
 //! Arguments of the commands.
 
 use crate::cli::budget_args::BudgetArgs;
-use crate::cli::build_args::{BuildArgs, CacheCommand, SourceArg};
+use crate::cli::build_args::{BuildArgs, CacheCommand};
 use crate::cli::field_args::FieldCommand;
 use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
 use crate::cli::schema_args::SchemaCommand;
-use crate::cli::tier_arg::{CacheArg, TierArg};
+use crate::cli::tier_arg::{CacheArg, SourceArg, TierArg};
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
 use crate::prepare::{FoldLimits, Prepare, RuleClass, RuleSet};

@@ -1,11 +1,12 @@
 //! `cembra build`: functions and programs as a library for C and Python. `cembra cache`: the builds of other commands.
 
-use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg, SourceArg};
+use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg};
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::export::{Export, leaf_type};
 use crate::cli::function_call::{options, report};
 use crate::cli::report::{Phase, Report, Source};
+use crate::cli::tier_arg::SourceArg;
 use crate::cli::{complain, print};
 use crate::compile::{Options, compile};
 use crate::expr::graph::DEFAULT_NODE_LIMIT;

@@ -1,6 +1,7 @@
 //! Arguments of `cembra build` and `cembra cache`.
 
 use crate::cli::function_args::SemanticsArgs;
+use crate::cli::tier_arg::SourceArg;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -63,25 +64,6 @@ pub enum LayoutArg {
     Contiguous,
     /// Anywhere.
     Strided,
-}
-
-/// The language of sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SourceArg {
-    /// C11.
-    C,
-    /// Rust, for functions on scalars, tuples and optional values.
-    Rust,
-}
-
-impl SourceArg {
-    /// The name of its backend.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            SourceArg::C => "c",
-            SourceArg::Rust => "rust",
-        }
-    }
 }
 
 /// Commands on the cache of native builds.

@@ -1,12 +1,11 @@
 //! `cembra explain`: what becomes of an expression, stage by stage.
 
 use crate::cli::args::{ExplainArgs, Format, Stage};
-use crate::cli::build_args::SourceArg;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::{parse, parse_at, preparation, source};
 use crate::cli::explain_tier::{StopWatch, explain_tier};
 use crate::cli::report::{Phase, Report, Source};
-use crate::cli::tier_arg::TierArg;
+use crate::cli::tier_arg::{SourceArg, TierArg};
 use crate::cli::{input, print, usage_error};
 use crate::compile::{Options, compile};
 use crate::expr::Expr;

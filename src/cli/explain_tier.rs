@@ -1,9 +1,8 @@
 //! `cembra explain --tier`: what a tier makes of a program, and how long each stage takes.
 
-use crate::cli::build_args::SourceArg;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::native_cache::native_cache;
-use crate::cli::tier_arg::{CacheArg, TierArg};
+use crate::cli::tier_arg::{CacheArg, SourceArg, TierArg};
 use crate::inspect::{Regions, machine_code_text};
 use crate::native::{BuildObserver, NativeError, ProgramCall, TranslateToC, TranslateToRust};
 use crate::workflow::Artifact;

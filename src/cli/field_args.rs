@@ -1,8 +1,7 @@
 //! Arguments of `cembra field`.
 
 use crate::cli::budget_args::BudgetArgs;
-use crate::cli::build_args::SourceArg;
-use crate::cli::tier_arg::{CacheArg, TierArg};
+use crate::cli::tier_arg::{CacheArg, SourceArg, TierArg};
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 

@@ -2,13 +2,12 @@
 //! a tier makes of the programs.
 
 use crate::backend::{FieldPlan, FieldTier, TierObserver};
-use crate::cli::build_args::SourceArg;
 use crate::cli::complain;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::explain_tier::explain_tier;
 use crate::cli::native_cache::native_cache;
 use crate::cli::report::{Phase, Report};
-use crate::cli::tier_arg::{CacheArg, TierArg};
+use crate::cli::tier_arg::{CacheArg, SourceArg, TierArg};
 use crate::workflow::Artifact;
 use cembra_vm::value::Category;
 

@@ -1,6 +1,5 @@
 //! `cembra function`: calls, checks and shows functions in Python-like text.
 
-use crate::cli::build_args::SourceArg;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::function_args::{
@@ -12,7 +11,7 @@ use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
 use crate::cli::function_value::{large_integer, plain, read_arguments};
 use crate::cli::native_cache::native_backends;
 use crate::cli::report::{Phase, Report, Source};
-use crate::cli::tier_arg::TierArg;
+use crate::cli::tier_arg::{SourceArg, TierArg};
 use crate::cli::{complain, print};
 use crate::compile::tier::run_as_machine_code;
 use crate::function::compile::{optimized, stages};

@@ -1,7 +1,6 @@
 //! The backends of `--tier native`, with caches as `--cache` says.
 
-use crate::cli::build_args::SourceArg;
-use crate::cli::tier_arg::CacheArg;
+use crate::cli::tier_arg::{CacheArg, SourceArg};
 use crate::native::cache::default_root;
 use crate::native::{Backends, CompileC, CompileRust, Compiler, NativeBuild, NativeCache, NativeError, Rust};
 

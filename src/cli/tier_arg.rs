@@ -1,4 +1,4 @@
-//! The arguments `--tier` and `--cache`.
+//! The arguments `--tier`, `--backend` and `--cache`.
 
 use clap::ValueEnum;
 
@@ -20,4 +20,23 @@ pub enum CacheArg {
     Persistent,
     /// In a folder of this process, which it removes.
     Process,
+}
+
+/// The language of sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SourceArg {
+    /// C11.
+    C,
+    /// Rust, for functions on scalars, tuples and optional values.
+    Rust,
+}
+
+impl SourceArg {
+    /// The name of its backend.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            SourceArg::C => "c",
+            SourceArg::Rust => "rust",
+        }
+    }
 }
