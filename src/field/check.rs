@@ -4,7 +4,7 @@ use crate::field::dimension::{DimensionId, DimensionKind, DimensionSet, MOST_DIM
 use crate::field::error::{FIELD_DTYPES, FieldError, FieldProblem};
 use crate::field::expression::FieldNodeId;
 use crate::field::program::{FieldProgram, FieldRole, FieldScan, FieldStatement, FieldTarget, FieldValue};
-use crate::field::types::{FieldTypes, check_bound, one_local, same_dtype};
+use crate::field::types::{FieldTypes, check_bound, has_dtype, one_local};
 use cembra_vm::value::nd_type::MAX_RANK;
 use hashbrown::HashSet;
 
@@ -215,8 +215,8 @@ fn check_scan(
     }
     for (carry, root) in scan.carry.iter().zip(&scan.body) {
         let Some(of) = types.get(*root) else { continue };
-        let operation = format!("the scan of `{}`", carry.name);
-        same_dtype(&operation, carry.init.scalar_type(), of.dtype)?;
+        let value = format!("the next value of `{}`", carry.name);
+        has_dtype(&value, of.dtype, carry.init.scalar_type())?;
     }
     Ok(())
 }
@@ -238,13 +238,18 @@ fn check_store(
     };
     if !fits {
         let (value, target) = (program.dim_names(of.dims), program.dim_names(field.dim_set()));
+        let missing = match !is_scan && of.dims.is_subset(field.dim_set()) {
+            true => "; `broadcast` adds dimensions",
+            false => "",
+        };
+        let name = &field.name;
         let what =
-            format!("a value with the dimensions {value} does not go to `{}` with {target}", field.name);
+            format!("a value with the dimensions {value} does not go to `{name}` with {target}{missing}");
         let local = |set| program.local_of(set);
         return Err(match local(of.dims) == local(field.dim_set()) {
             true => FieldProblem::Dimensions { what },
             false => FieldProblem::LocalDimension { what },
         });
     }
-    same_dtype(&format!("the store to `{}`", field.name), of.dtype, field.dtype)
+    has_dtype(&format!("the value for `{}`", field.name), of.dtype, field.dtype)
 }

@@ -196,6 +196,16 @@ pub enum FieldProblem {
         /// The other one.
         right: ScalarType,
     },
+    /// A value of another element type than its place has.
+    #[error("{value} is {}, not {}", dtype_name(*.found), dtype_name(*.expected))]
+    WrongDtype {
+        /// What the value is: `the condition of where`.
+        value: String,
+        /// Its element type.
+        found: ScalarType,
+        /// The element type of its place.
+        expected: ScalarType,
+    },
     /// An operation that an element type does not have.
     #[error("{operation} is not defined for {}", dtype_name(*.dtype))]
     NotDefined {
@@ -298,7 +308,9 @@ impl FieldProblem {
             | FieldProblem::NoNeighbor { .. }
             | FieldProblem::TableColumn { .. } => "table_index",
             FieldProblem::LocalDimension { .. } => "local_dimension",
-            FieldProblem::DtypeMismatch { .. } | FieldProblem::NotDefined { .. } => "dtype_mismatch",
+            FieldProblem::DtypeMismatch { .. }
+            | FieldProblem::WrongDtype { .. }
+            | FieldProblem::NotDefined { .. } => "dtype_mismatch",
             FieldProblem::Dimensions { .. } => "dimension_mismatch",
             FieldProblem::Scan { .. } => "scan",
             FieldProblem::Overlap { .. } => "overlap",
@@ -334,6 +346,7 @@ impl FieldProblem {
             | FieldProblem::TableColumn { .. } => Category::IndexOutOfRange,
             FieldProblem::LocalDimension { .. }
             | FieldProblem::DtypeMismatch { .. }
+            | FieldProblem::WrongDtype { .. }
             | FieldProblem::NotDefined { .. }
             | FieldProblem::Dimensions { .. }
             | FieldProblem::Scan { .. }
@@ -354,7 +367,7 @@ impl FieldProblem {
     fn hint(&self) -> Option<&'static str> {
         match self {
             FieldProblem::OutOfDomain { .. } => Some("a smaller domain on the left side reads fewer cells"),
-            FieldProblem::DtypeMismatch { .. } => {
+            FieldProblem::DtypeMismatch { .. } | FieldProblem::WrongDtype { .. } => {
                 Some("nothing converts by itself: float64(x), int32(x) and the like convert")
             }
             FieldProblem::NotDefined { operation, dtype } if operation == "/" && !is_float(*dtype) => {

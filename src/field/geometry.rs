@@ -9,6 +9,7 @@ use crate::field::expression::{
 use crate::field::points::PointRange;
 use crate::field::program::{FieldDeclaration, FieldProgram, FieldTarget};
 use crate::field::text::bound_text;
+use crate::field::types::has_dtype;
 use cembra_vm::value::ScalarValue;
 
 /// What is known of the data when statements are lowered.
@@ -34,11 +35,7 @@ impl FieldGeometry {
             let name = &field.name;
             let buffer = data.fields.get(&**name);
             let buffer = buffer.ok_or_else(|| wrong(format!("there is no data for `{name}`")))?;
-            if buffer.dtype() != field.dtype {
-                let (left, right) = (buffer.dtype(), field.dtype);
-                let operation = format!("the data and the declaration of `{name}`");
-                return Err(FieldProblem::DtypeMismatch { operation, left, right });
-            }
+            has_dtype(&format!("the data of `{name}`"), buffer.dtype(), field.dtype)?;
             let (origin, shape) = (buffer.origin(), buffer.shape());
             if shape.len() != field.dims.len() {
                 let (axes, dims) = (shape.len(), field.dims.len());

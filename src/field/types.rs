@@ -95,7 +95,7 @@ impl FieldTypes {
             }
             FieldNode::Where(c, a, b) => {
                 let (c, a, b) = (self.of(*c), self.of(*a), self.of(*b));
-                same_dtype("the condition of where", c.dtype, ScalarType::Boolean)?;
+                has_dtype("the condition of where", c.dtype, ScalarType::Boolean)?;
                 same_dtype("where", a.dtype, b.dtype)?;
                 joined(program, a.dtype, &[c, a, b])
             }
@@ -225,8 +225,16 @@ fn not_defined(operation: &str, dtype: ScalarType) -> FieldProblem {
     FieldProblem::NotDefined { operation: operation.to_owned(), dtype }
 }
 
-/// Checks that element types are equal.
-pub(crate) fn same_dtype(operation: &str, left: ScalarType, right: ScalarType) -> Result<(), FieldProblem> {
+/// Checks that a value has the element type of its place.
+pub(crate) fn has_dtype(value: &str, found: ScalarType, expected: ScalarType) -> Result<(), FieldProblem> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(FieldProblem::WrongDtype { value: value.to_owned(), found, expected }),
+    }
+}
+
+/// Checks that the element types of operands are equal.
+fn same_dtype(operation: &str, left: ScalarType, right: ScalarType) -> Result<(), FieldProblem> {
     match left == right {
         true => Ok(()),
         false => Err(FieldProblem::DtypeMismatch { operation: operation.to_owned(), left, right }),
@@ -262,8 +270,8 @@ pub(crate) fn check_bound(program: &FieldProgram, bound: &FieldBound) -> Result<
     let mut scalars = bound.scalars().map(|id| &program.scalars[id.0]);
     match scalars.find(|scalar| scalar.dtype != ScalarType::Int32) {
         Some(scalar) => {
-            let operation = format!("the scalar `{}` in a bound", scalar.name);
-            Err(FieldProblem::DtypeMismatch { operation, left: scalar.dtype, right: ScalarType::Int32 })
+            let value = format!("the scalar `{}` in a bound", scalar.name);
+            has_dtype(&value, scalar.dtype, ScalarType::Int32)
         }
         None => Ok(()),
     }

@@ -22,6 +22,7 @@ use crate::backend::field::stage_data::{StageData, mask, with_scalar};
 use crate::backend::field::tier::Telling;
 use crate::backend::field::tier::{FieldTier, ProgramText, StageNews};
 use crate::compile::binder::compile_nodes;
+use crate::compile::error::CompileError;
 use crate::compile::tier::run_as_machine_code;
 use crate::expr::NodeId;
 use crate::field::buffer::FieldCells;
@@ -33,6 +34,7 @@ use crate::field::stage::{FieldStage, StageSource};
 use crate::field::stage::{StageOutput, StageResult};
 #[cfg(feature = "native")]
 use crate::native::stage::{ArrayLayout, ProgramCall};
+use crate::prepare::error::PrepareError;
 use crate::registry::Registry;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -83,7 +85,10 @@ impl StageProgram {
         let names: Vec<Arc<str>> = (1..roots.len()).map(output_name).collect();
         let inputs = stage.inputs.iter().map(|input| (input.name.clone(), input.qtype.clone())).collect();
         let bound = compile_nodes(stage.graph.clone(), roots, names, inputs, REGISTRY.clone());
-        let bound = bound.map_err(|error| limit(error.to_string()))?;
+        let bound = bound.map_err(|error| match error {
+            CompileError::Prepare(PrepareError::Constant { fault, .. }) => FieldProblem::from(fault),
+            error => limit(error.to_string()),
+        })?;
         let slot = |(number, node): (usize, &NodeId)| match number {
             0 => Ok((*node, bound.output_slot().clone())),
             _ => Ok((*node, bound.side_output_slot(&output_name(number)).map_err(ours)?.clone())),

@@ -26,8 +26,7 @@ pub fn read_field_case(json: &Json) -> Result<(FieldProgram, FieldData), FieldEr
     let mut program = FieldProgram::default();
     let mut data = FieldData::default();
     declare(json, &mut program, &mut data)?;
-    let statements = json["statements"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for (number, statement) in statements.iter().enumerate() {
+    for (number, statement) in list(&json["statements"], "`statements`")?.iter().enumerate() {
         check_counts(&program)?;
         let target = statement["targets"][0].as_str().unwrap_or_default();
         let read = read_statement(&mut program, statement)

@@ -93,7 +93,7 @@ impl<'p> Reading<'p> {
         }
     }
 
-    /// Reads one value, or the values of a `tuple`, below any `let`.
+    /// Reads one value, or the values of a `tuple`, below any `let`; those of a tuple inside stand in its place.
     pub fn tuple(&mut self, json: &Json) -> Result<Vec<FieldNodeId>, FieldProblem> {
         let parts = json.as_array().map(Vec::as_slice).unwrap_or_default();
         match parts {
@@ -107,7 +107,13 @@ impl<'p> Reading<'p> {
                 Ok(values)
             }
             [Json::String(head), values @ ..] if head == "tuple" => {
-                values.iter().map(|value| self.expression(value)).collect()
+                self.enter()?;
+                let mut all = Vec::new();
+                for value in values {
+                    all.extend(self.tuple(value)?);
+                }
+                self.depth -= 1;
+                Ok(all)
             }
             _ => Ok(vec![self.expression(json)?]),
         }
@@ -202,7 +208,14 @@ impl<'p> Reading<'p> {
                 Ok(FieldNode::Binary(op, first, second))
             }
             (_, [_, others @ ..], 1) => self.of_value(head, first, others, json),
-            _ => Err(syntax(format!("{} is no expression", short(json)))),
+            ("", ..) => Err(syntax(format!("{} is no expression", short(json)))),
+            _ if (0..=3).all(|parts| places_of_values(head, parts).is_empty()) => {
+                Err(FieldProblem::UnknownName { role: "operation", name: head.to_owned() })
+            }
+            _ => {
+                let what = format!("`{head}` does not take {} parts: {}", rest.len(), short(json));
+                Err(syntax(what))
+            }
         }
     }
 
@@ -220,7 +233,7 @@ impl<'p> Reading<'p> {
             ("shift", [offsets]) => {
                 let mut shifts = Vec::new();
                 for (dim, by) in offsets.as_object().ok_or_else(wrong)? {
-                    let by = integer(by).filter(|by| i32::try_from(*by).is_ok()).ok_or_else(wrong)?;
+                    let by = integer(by).ok_or_else(wrong)?;
                     shifts.push((dimension(self.program, dim)?, by));
                 }
                 FieldNode::Shift(value, shifts)

@@ -3,7 +3,8 @@
 use cembra::backend::{FieldPlan, run_field_program};
 use cembra::field::json::read_field_case;
 use cembra::field::{
-    FieldBuffer, FieldCells, FieldData, FieldError, FieldProgram, TableEntries, parse_field_program,
+    FieldBuffer, FieldCells, FieldData, FieldError, FieldProgram, TableEntries, check_program,
+    parse_field_program,
 };
 use cembra::vm::value::ScalarValue;
 use serde_json::json;
@@ -179,7 +180,7 @@ fn data_is_compared_with_declarations() {
     assert_eq!(message(&data), "the data of `u` has 2 axes and the field 1");
     let ints = FieldBuffer::row_major(FieldCells::Int32(vec![1, 2, 3]), &[0], &[3]).expect("three cells");
     data.fields.insert("u".to_owned(), ints);
-    assert_eq!(message(&data), "the data and the declaration of `u` of int32 and float64");
+    assert_eq!(message(&data), "the data of `u` is int32, not float64");
 }
 
 /// A value that is refused is found by the point where it stands, whatever box, band or level it was computed in.
@@ -315,6 +316,48 @@ fn buffers_are_checked() {
     assert!(TableEntries::new(vec![1, 2, 3], 2).is_err());
 }
 
+/// An operation of constants that raises is found while the program is compiled, and is the error that the run would be.
+#[test]
+fn constants_that_raise_are_errors_of_runs() {
+    for (statement, expected) in [
+        ("si = s\nni = broadcast(int32(float64(nan)), I)", "cannot cast float64{nan} to int32"),
+        ("si = s\nni = broadcast(1 // int32(float64(0)), I)", "division by zero"),
+        (
+            "si = s\nout = scan(K forward; t = 0.0; t + float64(int64(float64(inf))))",
+            "cannot cast float64{inf} to int64",
+        ),
+    ] {
+        let error = run(statement).expect_err(statement);
+        assert_eq!(error.to_string().split_once(": ").expect("a statement").1, expected);
+        assert_eq!(error.problem.class(), "run", "{statement}");
+    }
+    run("ni = where(s < 0.0, int32(float64(nan)), 1)").expect("nobody needs it");
+}
+
+/// A tuple in a tuple gives its values where it stands.
+#[test]
+fn tuples_nest() {
+    let case = json!({
+        "dims": { "I": "horizontal" },
+        "inputs": { "x": { "dims": ["I"], "origin": [0], "shape": [2], "data": [1.0, 2.0] } },
+        "outputs": {
+            "a": { "dims": ["I"], "origin": [0], "shape": [2], "fill": 0.0 },
+            "b": { "dims": ["I"], "origin": [0], "shape": [2], "fill": 0.0 },
+            "c": { "dims": ["I"], "origin": [0], "shape": [2], "fill": 0.0 },
+        },
+        "statements": [{ "targets": ["a", "b", "c"], "domain": null, "expr": ["tuple",
+            ["let", [["n", ["neg", ["ref", "x"]]]], ["tuple", ["ref", "n"], ["ref", "x"]]],
+            ["add", ["ref", "x"], ["ref", "x"]],
+        ] }],
+    });
+    let (program, mut data) = read_field_case(&case).expect("a program");
+    data.complete(&program).expect("shapes are declared");
+    run_field_program(&program, &mut data).expect("values");
+    for (name, values) in [("a", [-1.0, -2.0]), ("b", [1.0, 2.0]), ("c", [2.0, 4.0])] {
+        assert_eq!(data.fields[name].cells(), &FieldCells::Float64(values.to_vec()), "{name}");
+    }
+}
+
 #[test]
 fn json_that_is_no_program_is_refused() {
     let cases = [
@@ -338,12 +381,28 @@ fn json_that_is_no_program_is_refused() {
                 "outputs": { "v": { "dims": ["I"], "origin": [0], "shape": [2], "fill": 0.0 } },
                 "statements": [{ "targets": ["v"], "domain": null, "expr": ["frobnicate", 1, 2] }],
             }),
-            "statement 1 (`v`): [\"frobnicate\",1,2] is no expression",
+            "statement 1 (`v`): there is no operation `frobnicate`",
         ),
+        (
+            json!({
+                "outputs": { "v": { "dims": ["I"], "origin": [0], "shape": [2], "fill": 0.0 } },
+                "statements": [{ "targets": ["v"], "domain": null, "expr": ["add", ["ref", "v"]] }],
+            }),
+            "statement 1 (`v`): `add` does not take 1 parts: [\"add\",[\"ref\",\"v\"]]",
+        ),
+        (json!({ "inputs": {} }), "`statements` is a list, not null"),
     ];
     for (json, expected) in cases {
         assert_eq!(read_field_case(&json).expect_err(expected).to_string(), expected);
     }
+    // A shift that is too long is told as one.
+    let far = json!({
+        "outputs": { "v": { "dims": ["I"], "origin": [0], "shape": [2], "fill": 0.0 } },
+        "statements": [{ "targets": ["v"], "domain": null, "expr": ["shift", ["ref", "v"], { "I": 2147483648_i64 }] }],
+    });
+    let (program, _) = read_field_case(&far).expect("a program");
+    let error = check_program(&program).expect_err("too far").remove(0).to_string();
+    assert_eq!(error, "statement 1 (`v`): limit field-shift: a shift by 2147483648 along I");
     // Lists that nest without end.
     let mut deep = json!(["ref", "v"]);
     for _ in 0..400 {

@@ -150,7 +150,7 @@ fn errors_say_where() {
         ("s = u", "1:1 statement 1 (`s`): `s` is an input; only outputs are written"),
         (
             "out = s",
-            "1:1 statement 1 (`out`): a value with the dimensions [I] does not go to `out` with [I, K]",
+            "1:1 statement 1 (`out`): a value with the dimensions [I] does not go to `out` with [I, K]; `broadcast` adds dimensions",
         ),
         ("out[I=0:3] = u", "1:1 statement 1 (`out`): the domain names [I] and `out` has [I, K]"),
         (
@@ -169,6 +169,15 @@ fn errors_say_where() {
         (
             "ci = neighbor_sum(c, C2C)",
             "1:6 statement 1 (`ci`): neighbor_sum over C2C of a value with the dimensions [Cell]",
+        ),
+        ("si = f", "1:1 statement 1 (`si`): the value for `si` is float32, not float64"),
+        (
+            "ni = n\nout = where(u, u, u)",
+            "2:7 statement 2 (`out`): the condition of where is float64, not bool",
+        ),
+        (
+            "ni = n\nsi = scan(I forward; t = int32(0); s)",
+            "2:1 statement 2 (`si`): the next value of `t` is float64, not int32",
         ),
         ("si = s / n", "1:6 statement 1 (`si`): / of float64 and int32"),
         ("ni = n / n", "1:6 statement 1 (`ni`): / is not defined for int32"),
