@@ -19,7 +19,9 @@ use crate::field::error::FieldProblem;
 use crate::field::stage::{FieldStage, FieldTemporary, StageInput, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::machine::{Room, SweepOrder};
-use cembra_vm::value::{NdView, ScalarValue};
+use cembra_vm::value::array::cell_size;
+use cembra_vm::value::budget::Account;
+use cembra_vm::value::{NdView, ScalarType, ScalarValue};
 
 /// Bytes of a band that temporaries and what is read at lists may have: half of a second-level cache.
 const BAND_BYTES: usize = 256 << 10;
@@ -38,6 +40,8 @@ pub(super) struct BoundStage {
     /// The part that runs, for its first points and sizes.
     first: Vec<i64>,
     shape: Vec<usize>,
+    /// Bytes of temporaries, of lists, and of the elements that these choose.
+    bytes: u64,
 }
 
 /// A temporary that can be computed.
@@ -48,8 +52,15 @@ struct BoundTemporary {
 }
 
 impl BoundStage {
-    /// Compiles a stage.
-    pub fn new(mut stage: FieldStage) -> Result<BoundStage, FieldProblem> {
+    /// Compiles a stage. What it keeps is charged, but for lists, which lowering has charged.
+    ///
+    /// # Errors
+    /// The account stops it, there is no memory, or an operation of constants raises.
+    pub fn new(
+        mut stage: FieldStage,
+        scan: Option<usize>,
+        account: &dyn Account,
+    ) -> Result<BoundStage, FieldProblem> {
         let mut roots: Vec<NodeId> = Vec::new();
         for output in &stage.outputs {
             if let StageResult::Node(node) = output.result
@@ -61,6 +72,9 @@ impl BoundStage {
         let program = if roots.is_empty() { None } else { Some(StageProgram::new(&stage, &roots)?) };
         let declared = std::mem::take(&mut stage.temporaries);
         let rows = rows_of_band(&stage, &declared);
+        let (lists, chosen) = bytes_of_lists(&stage, rows, scan);
+        account.charge(chosen)?;
+        let mut bytes = lists + chosen;
         let (mut temporaries, mut kept) = (Vec::new(), Vec::new());
         for FieldTemporary { stage: of, dtype, reach } in declared {
             let size = |(axis, reach): (usize, &Option<(i64, i64)>)| match reach {
@@ -69,11 +83,15 @@ impl BoundStage {
                 Some(_) => of.shape[axis],
             };
             let shape: Vec<usize> = reach.iter().enumerate().map(size).collect();
+            let own = bytes_of(dtype, &shape);
+            account.charge(own)?;
             kept.push(FieldBuffer::filled(&ScalarValue::zero(dtype), &of.first, &shape)?);
-            temporaries.push(BoundTemporary { stage: BoundStage::new(of)?, reach });
+            let stage = BoundStage::new(of, None, account)?;
+            bytes += own + stage.bytes;
+            temporaries.push(BoundTemporary { stage, reach });
         }
         let (first, shape) = (stage.first.clone(), stage.shape.clone());
-        Ok(BoundStage { stage, program, temporaries, kept, rows, first, shape })
+        Ok(BoundStage { stage, program, temporaries, kept, rows, first, shape, bytes })
     }
 
     /// Has a tier run the programs from now on; tells what is made of each, and why the interpreter goes on running one.
@@ -86,6 +104,11 @@ impl BoundStage {
         {
             tell(StageNews::Interpreted(reason));
         }
+    }
+
+    /// Bytes of what is kept from run to run, but for frames.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The programs, those of temporaries first.
@@ -349,6 +372,30 @@ fn with_result<R>(
             program.expect("an operation is computed by a program").with_output(*node, each)
         }
     }
+}
+
+/// Bytes of cells with these sizes.
+pub(super) fn bytes_of(dtype: ScalarType, shape: &[usize]) -> u64 {
+    shape.iter().fold(cell_size(dtype) as u64, |bytes, size| bytes.saturating_mul(*size as u64))
+}
+
+/// Bytes of the lists of a stage, and of the elements of a band that they choose. A scan goes level by level.
+fn bytes_of_lists(stage: &FieldStage, rows: usize, scan: Option<usize>) -> (u64, u64) {
+    let mut band = stage.shape.clone();
+    match (scan, band.first_mut()) {
+        (Some(axis), _) => band[axis] = 1,
+        (None, Some(first)) => *first = rows.min(*first),
+        (None, None) => {}
+    }
+    let (mut of_lists, mut chosen) = (0, 0);
+    for input in &stage.inputs {
+        let (StageSource::Field(read), Some(qtype)) = (&input.source, input.qtype.nd()) else { continue };
+        if !read.lists.is_empty() {
+            of_lists += read.lists.iter().map(|list| size_of_val(&**list) as u64).sum::<u64>();
+            chosen += bytes_of(qtype.element(), &read.sizes(&band));
+        }
+    }
+    (of_lists, chosen)
 }
 
 /// Rows of a band: all, if nothing is kept and nothing taken by lists.

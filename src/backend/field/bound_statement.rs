@@ -6,7 +6,7 @@
 //! kept       else                                           memory of the statement, then they are stored
 //! ```
 
-use crate::backend::field::bound_stage::BoundStage;
+use crate::backend::field::bound_stage::{BoundStage, bytes_of};
 use crate::backend::field::levels::{Levels, has_planes_apart, run_levels};
 use crate::backend::field::limits::StageLimits;
 use crate::backend::field::results::{Destination, Part, Targets};
@@ -16,9 +16,10 @@ use crate::field::buffer::{FieldBuffer, FieldData};
 use crate::field::error::FieldProblem;
 use crate::field::lower::{LoweredStatement, ScanLevels};
 use crate::field::program::FieldProgram;
-use crate::field::stage::StageResult;
+use crate::field::stage::{FieldStage, StageResult};
 use bumpalo::Bump;
 use cembra_vm::value::ScalarValue;
+use cembra_vm::value::budget::Account;
 use cembra_vm::value::shape::{PerAxis, padded};
 
 /// Points of a plane that a scan takes at a time: what it hands on stays in the second-level cache.
@@ -39,6 +40,16 @@ pub(super) struct BoundStatement {
     /// The buffers of targets while programs write them.
     targets: Vec<FieldBuffer>,
     arena: Bump,
+    bytes: StatementBytes,
+}
+
+/// Bytes that a statement keeps from run to run.
+#[derive(Clone, Copy, Debug, Default)]
+struct StatementBytes {
+    /// Those of stages, and of values that are kept.
+    own: u64,
+    /// Those of results in the frame, which count by themselves while it runs.
+    in_frame: u64,
 }
 
 /// How values get to their targets.
@@ -50,15 +61,23 @@ enum Way {
 }
 
 impl BoundStatement {
-    /// Compiles a statement.
-    pub fn new(program: &FieldProgram, lowered: LoweredStatement) -> Result<BoundStatement, FieldProblem> {
+    /// Compiles a statement. The memory that it keeps is charged before it is made.
+    ///
+    /// # Errors
+    /// The account stops it, there is no memory, or an operation of constants raises.
+    pub fn new(
+        program: &FieldProgram,
+        lowered: LoweredStatement,
+        account: &dyn Account,
+    ) -> Result<BoundStatement, FieldProblem> {
         let statement = &program.statements[lowered.number];
         let LoweredStatement { number, stages, scan, is_in_place, .. } = lowered;
         let mut bound = Vec::new();
         for stage in stages {
             let destination = |output| Destination::new(program, statement, output);
             let destinations: Vec<Destination> = stage.outputs.iter().map(destination).collect();
-            bound.push((BoundStage::new(stage)?, destinations));
+            let axis = scan.as_ref().map(|scan| scan.axis);
+            bound.push((BoundStage::new(stage, axis, account)?, destinations));
         }
         let is_straight = !is_in_place
             && bound.iter().all(|(stage, destinations)| stage.is_total() && are_distinct(destinations));
@@ -70,8 +89,16 @@ impl BoundStatement {
             [(stage, _)] if scan.is_none() && stage.is_one_band() && !has_copies(stage) => Way::Frame,
             _ => Way::Kept,
         };
+        let stages = bound.iter().map(|(stage, _)| stage.bytes()).sum();
         let (kept, targets, arena) = (Vec::new(), Vec::new(), Bump::new());
-        let mut bound = BoundStatement { number, stages: bound, scan, way, kept, targets, arena };
+        let bytes = StatementBytes { own: stages, in_frame: 0 };
+        let mut bound = BoundStatement { number, stages: bound, scan, way, kept, targets, arena, bytes };
+        let rooms = bound.bytes_of_rooms();
+        account.charge(rooms)?;
+        match way {
+            Way::Frame => bound.bytes.in_frame = rooms,
+            Way::Straight | Way::Kept => bound.bytes.own += rooms,
+        }
         bound.make_rooms()?;
         Ok(bound)
     }
@@ -89,18 +116,42 @@ impl BoundStatement {
         // The frame keeps memory for results; a library would make it for each run.
         if self.way == Way::Frame && self.stages.iter().any(|(stage, _)| stage.is_native()) {
             self.way = Way::Kept;
+            self.bytes.own += std::mem::take(&mut self.bytes.in_frame);
             self.make_rooms()?;
         }
         Ok(())
     }
 
+    /// Bytes that the statement keeps from run to run.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.own + self.bytes.in_frame
+    }
+
+    /// Those of them that do not count by themselves while it runs.
+    pub fn bytes_beside(&self) -> u64 {
+        self.bytes.own
+    }
+
+    /// Bytes of values that do not go straight to their fields.
+    fn bytes_of_rooms(&self) -> u64 {
+        let of_stage = |(stage, destinations): &(BoundStage, Vec<Destination>)| {
+            destinations.iter().map(|to| bytes_of(to.dtype, &stage.stage.shape)).sum::<u64>()
+        };
+        if self.way == Way::Straight { 0 } else { self.stages.iter().map(of_stage).sum() }
+    }
+
     /// Memory for values that are kept.
     fn make_rooms(&mut self) -> Result<(), FieldProblem> {
-        if self.way == Way::Kept && self.scan.is_none() {
-            for (stage, destinations) in &self.stages {
-                let rooms = destinations.iter().map(|destination| destination.room(&stage.stage));
-                self.kept.push(rooms.collect::<Result<_, _>>()?);
-            }
+        if self.way != Way::Kept {
+            return Ok(());
+        }
+        for (stage, destinations) in &self.stages {
+            let FieldStage { first, shape, .. } = &stage.stage;
+            let room = |to: &Destination| match &self.scan {
+                Some(scan) => FieldBuffer::in_planes(to.dtype, first, shape, scan.axis),
+                None => to.room(&stage.stage),
+            };
+            self.kept.push(destinations.iter().map(room).collect::<Result<_, _>>()?);
         }
         Ok(())
     }
@@ -164,7 +215,7 @@ impl BoundStatement {
         limits: StageLimits<'_>,
         data: &mut FieldData,
     ) -> Result<(), FieldProblem> {
-        let BoundStatement { stages, scan: Some(scan), way, kept, targets, arena, .. } = self else {
+        let BoundStatement { stages, scan: Some(scan), way, kept, targets, arena, bytes, .. } = self else {
             return Ok(());
         };
         let Some((stage, destinations)) = stages.first_mut() else { return Ok(()) };
@@ -220,6 +271,11 @@ impl BoundStatement {
                 let fits = |kept: &Vec<FieldBuffer>| kept.first().is_some_and(|room| *room.shape() == *whole);
                 if !kept.first().is_some_and(fits) {
                     first[scan.axis] = scan.levels.first;
+                    if kept.is_empty() {
+                        let rooms = destinations.iter().map(|to| bytes_of(to.dtype, &whole)).sum();
+                        limits.charge_bytes(rooms)?;
+                        bytes.own += rooms;
+                    }
                     let room = |to: &Destination| FieldBuffer::in_planes(to.dtype, first, &whole, scan.axis);
                     *kept = vec![destinations.iter().map(room).collect::<Result<_, _>>()?];
                 }

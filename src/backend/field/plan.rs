@@ -89,7 +89,8 @@ impl FieldPlan {
 
     /// The same within a budget, which all runs go on using up: a statement that the budget stops may have stored a part of its
     /// values. Time and the bytes of lists of points are of the budget while the plan is made. Cells and tables of the data are
-    /// bytes that are alive.
+    /// bytes that are alive, and so is what statements keep: temporaries, values before they are stored, elements that tables
+    /// choose.
     ///
     /// # Errors
     /// As [`FieldPlan::new`], or the budget is used up.
@@ -103,8 +104,7 @@ impl FieldPlan {
         let geometry = FieldGeometry::of(program, data).map_err(|problem| one(problem.into()))?;
         let fixed = fixed_scalars(program);
         let known = Known { program, types: &types, geometry: &geometry, budget: budget.as_deref() };
-        let (lowered, written) = known.lower(data).map_err(one)?;
-        let statements = known.bind(lowered).map_err(one)?;
+        let (statements, written) = known.compile(data).map_err(one)?;
         Ok(FieldPlan {
             program: program.clone(),
             types,
@@ -226,14 +226,18 @@ impl FieldPlan {
         self.fit(data)?;
         let written = self.find_written(data)?;
         let FieldPlan { program, geometry, statements, budget, bytes, threads, .. } = self;
-        let limits = StageLimits { budget: budget.as_deref(), beside: *bytes, threads: *threads };
+        let mut kept: u64 = statements.iter().map(BoundStatement::bytes).sum();
         for statement in statements {
             let number = statement.number;
+            kept -= statement.bytes();
+            let beside = *bytes + kept + statement.bytes_beside();
+            let limits = StageLimits { budget: budget.as_deref(), beside, threads: *threads };
             statement.run(program, &geometry.scalars, limits, data).map_err(|problem| {
                 let declared = &program.statements[number];
                 let error = FieldError::at(problem, declared.span);
                 error.in_statement(number + 1, program.target_name(declared))
             })?;
+            kept += statement.bytes();
         }
         if let Some(WrittenByRun { after, changes: true, .. }) = written.map(|at| &self.written[at]) {
             after.give_to(program, data);
@@ -252,7 +256,8 @@ impl FieldPlan {
             return Ok(Some(at));
         }
         let FieldPlan { program, types, geometry, budget, .. } = self;
-        let (_, written) = Known { program, types, geometry, budget: budget.as_deref() }.lower(data)?;
+        let known = Known { program, types, geometry, budget: budget.as_deref() };
+        let (_, written) = known.metered(data, |meter| known.lower(data, meter))?;
         if self.written.len() == MOST_WRITTEN {
             self.written.remove(0);
         }
@@ -269,8 +274,8 @@ impl FieldPlan {
         if !self.geometry.fits(&geometry, &self.fixed) {
             let FieldPlan { program, types, budget, .. } = self;
             let known = Known { program, types, geometry: &geometry, budget: budget.as_deref() };
-            let (lowered, written) = known.lower(data)?;
-            self.statements = known.bind(lowered)?;
+            let (statements, written) = known.compile(data)?;
+            self.statements = statements;
             self.written = vec![written];
             self.bytes = data.bytes();
             self.compilations += 1;
@@ -302,24 +307,47 @@ struct Known<'p> {
 }
 
 impl Known<'_> {
-    fn lower(self, data: &FieldData) -> Result<(Vec<LoweredStatement>, WrittenByRun), FieldError> {
-        let Known { program, types, geometry, budget } = self;
+    /// Does work on the budget, with the data as bytes that are alive.
+    fn metered<R>(
+        self,
+        data: &FieldData,
+        work: impl FnOnce(&Meter<'_>) -> Result<R, FieldError>,
+    ) -> Result<R, FieldError> {
+        match self.budget {
+            Some(budget) => budget.share().beside(data.bytes()).metered(work),
+            None => work(&Meter::of_default()),
+        }
+    }
+
+    fn compile(self, data: &FieldData) -> Result<(Vec<BoundStatement>, WrittenByRun), FieldError> {
+        self.metered(data, |meter| {
+            let (lowered, written) = self.lower(data, meter)?;
+            Ok((self.bind(lowered, meter)?, written))
+        })
+    }
+
+    fn lower(
+        self,
+        data: &FieldData,
+        meter: &Meter<'_>,
+    ) -> Result<(Vec<LoweredStatement>, WrittenByRun), FieldError> {
+        let Known { program, types, geometry, .. } = self;
         let before = WrittenFields::of(program, data);
         let mut after = before.clone();
-        let mut lower = |meter: &Meter<'_>| lower_program(program, types, geometry, &mut after, meter);
-        let lowered = match budget {
-            Some(budget) => budget.share().beside(data.bytes()).metered(|meter| lower(meter)),
-            None => lower(&Meter::of_default()),
-        }?;
+        let lowered = lower_program(program, types, geometry, &mut after, meter)?;
         let changes = before != after;
         Ok((lowered, WrittenByRun { before, after, changes }))
     }
 
-    fn bind(self, lowered: Vec<LoweredStatement>) -> Result<Vec<BoundStatement>, FieldError> {
+    fn bind(
+        self,
+        lowered: Vec<LoweredStatement>,
+        meter: &Meter<'_>,
+    ) -> Result<Vec<BoundStatement>, FieldError> {
         let program = self.program;
         let bind_one = |lowered: LoweredStatement| {
             let number = lowered.number;
-            BoundStatement::new(program, lowered).map_err(|problem| {
+            BoundStatement::new(program, lowered, meter).map_err(|problem| {
                 let statement = &program.statements[number];
                 let error = FieldError::at(problem, statement.span);
                 error.in_statement(number + 1, program.target_name(statement))

@@ -288,6 +288,60 @@ fn a_budget_is_used_up_by_planning() {
     assert!(ended.contains("cancelled"), "{ended}");
 }
 
+/// What statements keep counts before it is made: temporaries, values of statements that read what they write, elements that
+/// tables choose.
+#[test]
+fn what_statements_keep_are_bytes_that_are_alive() {
+    let field = 100 * 100 * 8;
+    // Each with the bytes that it keeps.
+    let cases = [
+        ("v = u*2", 0),
+        (
+            "l = -4*u + u[I-1] + u[I+1] + u[J-1] + u[J+1]\nv[I=2:98, J=2:98] = -4*l + l[I-1] + l[I+1] + l[J-1] + l[J+1]",
+            98 * 98 * 8,
+        ),
+        ("v[I=1:100, J=0:100] = v[I-1] + u", 99 * 100 * 8),
+        ("v, w = w, v", 2 * field),
+        ("v = scan(J forward; s = 0.0; s + v)", field),
+        // Two lists of 100 points, and what they choose: a band could have 163 rows.
+        ("v = u[N[0]] + u[N[1]]", 2 * field + 2 * 100 * 4),
+        // Statements keep their memory side by side.
+        ("v[I=1:100, J=0:100] = v[I-1] + u\nw[I=1:100, J=0:100] = w[I-1] + v", 2 * 99 * 100 * 8),
+    ];
+    for (statements, kept) in cases {
+        let declared = "horizontal I, J\ntable N: I -> I width 2\ninput u[I, J]\noutput v[I, J], w[I, J]\n";
+        let program = parse(&format!("{declared}{statements}\n"));
+        let mut data = FieldData::default();
+        for name in ["u", "v", "w"] {
+            let cells = FieldCells::Float64(numbers(10_000));
+            data.fields
+                .insert(name.to_owned(), FieldBuffer::row_major(cells, &[0, 0], &[100, 100]).expect("cells"));
+        }
+        let entries = (0..200).map(|entry| entry * 37 % 100).collect();
+        data.tables.insert("N".to_owned(), TableEntries::new(entries, 2).expect("rows"));
+        let before = data.clone();
+        let mut run = |bytes_alive: u64| {
+            let budget = Arc::new(SharedBudget::new(Budget { bytes_alive, ..Budget::default() }));
+            let mut plan = match FieldPlan::new_within(&program, &data, Some(budget)) {
+                Ok(plan) => plan,
+                Err(errors) => return Some(format!("planning: {}", errors[0])),
+            };
+            let runs = (0..3).map(|_| plan.run(&mut data));
+            runs.collect::<Result<(), _>>().err().map(|error| format!("running: {error}"))
+        };
+        if kept > 0 {
+            let refused =
+                run(before.bytes() + kept - 1).unwrap_or_else(|| panic!("{statements}: there is enough"));
+            assert!(
+                refused.starts_with("planning: ") && refused.contains("limit bytes-alive"),
+                "{statements}: {refused}"
+            );
+        }
+        // Frames have bytes as well: a plane, where operations are no strips.
+        assert_eq!(run(before.bytes() + kept + field + 2_000), None, "{statements}");
+    }
+}
+
 /// Each part is lowered by a look at its first point.
 #[test]
 fn many_conditions_cut_a_domain() {
