@@ -173,7 +173,9 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         }
         if let Err(error) = plan.run(&mut data) {
             bar.finish_and_clear();
-            return Err((failed(&[error]), source));
+            let mut report = field_report(&error);
+            report.notes.extend(notes_of_step(&error, step, args));
+            return Err((vec![report], source));
         }
         bar.inc(1);
     }
@@ -185,6 +187,22 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         Some(out) => write_outputs(&program, &data, out).map(|()| String::new()).map_err(one),
         None => Ok(format!("{}\n", outputs_json(&program, &data))),
     }
+}
+
+/// What a loop has to do with an error of a step, counted from 0.
+fn notes_of_step(error: &FieldError, step: u64, args: &FieldRunArgs) -> Vec<String> {
+    let mut notes = Vec::new();
+    if args.steps > 1 {
+        notes.push(format!("in step {} of {}", step + 1, args.steps));
+    }
+    if step > 0 && !args.swap.is_empty() && matches!(*error.problem, FieldProblem::Unwritten { .. }) {
+        let swaps: Vec<String> = args.swap.iter().map(|swap| format!("--swap {swap}")).collect();
+        notes.push(format!(
+            "{} has exchanged fields: points that no step writes need values at first",
+            swaps.join(", ")
+        ));
+    }
+    notes
 }
 
 /// A bar on terminals, for loops that may take long.
