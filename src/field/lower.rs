@@ -4,6 +4,7 @@
 //! out[K=0:8] = concat_where(K == 0, a, b)      stages on K 0:1 (a) and K 1:8 (b)
 //! g[I=0:6], h[I=2:5] = d, d[I+1] - d           stages on I 0:6 (g) and I 2:5 (h)
 //! p[I=0:6, K=0:9] = scan(K forward; …)         one stage, which runs on the planes K 0, 1, …, 8
+//! p[…], q[…] = scan(K forward; …; …)           a stage for each domain, with all that is handed on
 //! ```
 //!
 //! Everything that can be outside is found here, before anything is written.
@@ -37,6 +38,8 @@ pub struct ScanLevels {
     pub direction: ScanDirection,
     /// What is handed to the first one.
     pub init: Vec<ScalarValue>,
+    /// The targets that are stored, by number; the others have domains of their own.
+    pub targets: Vec<usize>,
 }
 
 /// A statement on the data at hand.
@@ -48,8 +51,8 @@ pub struct LoweredStatement {
     pub domains: Vec<Option<Vec<PointRange>>>,
     /// What is evaluated, in order.
     pub stages: Vec<FieldStage>,
-    /// For a scan its levels; there is one stage then, on all of them, which runs plane by plane.
-    pub scan: Option<ScanLevels>,
+    /// For a scan the levels of each stage, which runs plane by plane; targets with the same domain share one.
+    pub scans: Vec<ScanLevels>,
     /// True if the statement reads what it writes.
     pub is_in_place: bool,
 }
@@ -107,7 +110,8 @@ fn lower_statement(known: Known<'_>, number: usize) -> Result<LoweredStatement, 
     check_overlap(program, statement, &domains)?;
     let read = program.fields_read(statement);
     let is_in_place = statement.targets.iter().any(|target| read.contains(&target.field));
-    let mut lowered = LoweredStatement { number, domains, stages: Vec::new(), scan: None, is_in_place };
+    let mut lowered =
+        LoweredStatement { number, domains, stages: Vec::new(), scans: Vec::new(), is_in_place };
     let groups = groups(program, statement, &lowered.domains);
     match &statement.value {
         FieldValue::Pointwise(roots) => {
@@ -116,11 +120,7 @@ fn lower_statement(known: Known<'_>, number: usize) -> Result<LoweredStatement, 
             }
         }
         FieldValue::Scan(scan) => {
-            if groups.len() > 1 || lowered.domains.iter().any(|d| d.is_none() != groups.is_empty()) {
-                let what = "the targets of a scan have different domains".to_owned();
-                return Err(FieldProblem::Scan { what });
-            }
-            if let Some(group) = groups.into_iter().next() {
+            for group in groups {
                 lower_scan(known, scan, group, &mut lowered)?;
             }
         }
@@ -360,15 +360,18 @@ fn lower_scan(
     lowered: &mut LoweredStatement,
 ) -> Result<(), FieldProblem> {
     let Group { axes, ranges, targets } = group;
+    let targets: Vec<usize> = targets.into_iter().map(|(target, _)| target).collect();
+    // Each value needs all that is handed on.
+    let all: Vec<_> = (0..scan.body.len()).map(|number| (number, None)).collect();
     let axis = axes.iter().position(|dim| *dim == scan.axis).expect("the program was checked");
     let levels = ranges[axis];
     let mut lowering = known.lowering(&ranges, Some(axis), MOST_LOWERED);
-    match lower_targets(known.program, &scan.body, &axes, &targets, &mut lowering) {
+    match lower_targets(known.program, &scan.body, &axes, &all, &mut lowering) {
         Ok(outputs) => lowered.stages.push(stage(lowering, &axes, &ranges, outputs)),
         Err(Stop::Problem(problem)) => return Err(problem),
         Err(Stop::Split { .. }) => unreachable!("a scan is not cut"),
     }
     let init = scan.carry.iter().map(|carry| carry.init.clone()).collect();
-    lowered.scan = Some(ScanLevels { axis, levels, direction: scan.direction, init });
+    lowered.scans.push(ScanLevels { axis, levels, direction: scan.direction, init, targets });
     Ok(())
 }

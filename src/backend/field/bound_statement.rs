@@ -33,7 +33,8 @@ const MIXED_PLANE_POINTS: usize = 512;
 pub(super) struct BoundStatement {
     pub number: usize,
     pub stages: Vec<(BoundStage, Vec<Destination>)>,
-    scan: Option<ScanLevels>,
+    /// For a scan the levels of each stage.
+    scans: Vec<ScanLevels>,
     way: Way,
     /// Memory for the values of all outputs of all stages.
     kept: Vec<Vec<FieldBuffer>>,
@@ -71,28 +72,30 @@ impl BoundStatement {
         account: &dyn Account,
     ) -> Result<BoundStatement, FieldProblem> {
         let statement = &program.statements[lowered.number];
-        let LoweredStatement { number, stages, scan, is_in_place, .. } = lowered;
+        let LoweredStatement { number, stages, scans, is_in_place, .. } = lowered;
         let mut bound = Vec::new();
-        for stage in stages {
+        for (at, stage) in stages.into_iter().enumerate() {
             let destination = |output| Destination::new(program, statement, output);
             let destinations: Vec<Destination> = stage.outputs.iter().map(destination).collect();
-            let axis = scan.as_ref().map(|scan| scan.axis);
+            let axis = scans.get(at).map(|scan| scan.axis);
             bound.push((BoundStage::new(stage, axis, account)?, destinations));
         }
+        // Scans with several domains compute values that are not stored.
         let is_straight = !is_in_place
+            && !stores_less(&scans, statement.targets.len())
             && bound.iter().all(|(stage, destinations)| stage.is_total() && are_distinct(destinations));
         let has_copies = |stage: &BoundStage| {
             stage.stage.outputs.iter().any(|output| matches!(output.result, StageResult::Read(_)))
         };
         let way = match &bound[..] {
             _ if is_straight => Way::Straight,
-            [(stage, _)] if scan.is_none() && stage.is_one_band() && !has_copies(stage) => Way::Frame,
+            [(stage, _)] if scans.is_empty() && stage.is_one_band() && !has_copies(stage) => Way::Frame,
             _ => Way::Kept,
         };
         let stages = bound.iter().map(|(stage, _)| stage.bytes()).sum();
         let (kept, targets, arena) = (Vec::new(), Vec::new(), Bump::new());
         let bytes = StatementBytes { own: stages, in_frame: 0 };
-        let mut bound = BoundStatement { number, stages: bound, scan, way, kept, targets, arena, bytes };
+        let mut bound = BoundStatement { number, stages: bound, scans, way, kept, targets, arena, bytes };
         let rooms = bound.bytes_of_rooms();
         account.charge(rooms)?;
         match way {
@@ -145,9 +148,9 @@ impl BoundStatement {
         if self.way != Way::Kept {
             return Ok(());
         }
-        for (stage, destinations) in &self.stages {
+        for (at, (stage, destinations)) in self.stages.iter().enumerate() {
             let FieldStage { first, shape, .. } = &stage.stage;
-            let room = |to: &Destination| match &self.scan {
+            let room = |to: &Destination| match self.scans.get(at) {
                 Some(scan) => FieldBuffer::in_planes(to.dtype, first, shape, scan.axis),
                 None => to.room(&stage.stage),
             };
@@ -166,7 +169,12 @@ impl BoundStatement {
     ) -> Result<(), FieldProblem> {
         // Copies count as well: a loop of statements without programs ends.
         limits.charge(0)?;
-        if self.scan.is_some() {
+        if self.has_scans_apart() {
+            self.run_scans(stage_data(program, scalars, limits, data))?;
+            self.store_scans(program, data);
+            return Ok(());
+        }
+        if !self.scans.is_empty() {
             return self.run_scan(program, scalars, limits, data);
         }
         match self.way {
@@ -208,6 +216,33 @@ impl BoundStatement {
         Ok(())
     }
 
+    /// True if the targets of a scan have different domains.
+    fn has_scans_apart(&self) -> bool {
+        let count = self.stages.first().map_or(0, |(_, destinations)| destinations.len());
+        stores_less(&self.scans, count)
+    }
+
+    /// Computes a scan on each of its domains.
+    fn run_scans(&mut self, from: StageData<'_>) -> Result<(), FieldProblem> {
+        let BoundStatement { stages, scans, kept, arena, .. } = self;
+        for (((stage, _), scan), kept) in stages.iter_mut().zip(&*scans).zip(kept) {
+            let (mut first, mut shape) = (stage.stage.first.clone(), stage.stage.shape.clone());
+            shape[scan.axis] = 1;
+            let levels = Levels { scan, first: &mut first, shape: &shape, arena };
+            run_levels(stage, levels, &mut Targets { buffers: kept, destinations: &[] }, from)?;
+        }
+        Ok(())
+    }
+
+    /// Stores of each domain the targets that have it.
+    fn store_scans(&self, program: &FieldProgram, data: &mut FieldData) {
+        for (((_, destinations), scan), kept) in self.stages.iter().zip(&self.scans).zip(&self.kept) {
+            for target in &scan.targets {
+                store(program, &destinations[*target..][..1], &kept[*target..], data);
+            }
+        }
+    }
+
     fn run_scan(
         &mut self,
         program: &FieldProgram,
@@ -215,10 +250,10 @@ impl BoundStatement {
         limits: StageLimits<'_>,
         data: &mut FieldData,
     ) -> Result<(), FieldProblem> {
-        let BoundStatement { stages, scan: Some(scan), way, kept, targets, arena, bytes, .. } = self else {
+        let BoundStatement { stages, scans, way, kept, targets, arena, bytes, .. } = self;
+        let (Some((stage, destinations)), Some(scan)) = (stages.first_mut(), scans.first()) else {
             return Ok(());
         };
-        let Some((stage, destinations)) = stages.first_mut() else { return Ok(()) };
         let destinations = &*destinations;
         let rank = stage.stage.shape.len();
         let all: PerAxis = stage.stage.shape.iter().copied().collect();
@@ -289,6 +324,11 @@ impl BoundStatement {
         }
         Ok(())
     }
+}
+
+/// True if a scan computes some of so many values only because it hands them on.
+fn stores_less(scans: &[ScanLevels], values: usize) -> bool {
+    scans.iter().any(|scan| scan.targets.len() < values)
 }
 
 /// True if no two results go to one field.

@@ -86,10 +86,6 @@ fn what_is_outside_is_named_with_numbers() {
             "statement 1 (`out`): `u` is needed on K 1:5 and has 0:4",
         ),
         (
-            "out, other[I=0:3, K=0:4] = scan(K forward; t = 0.0, q = 0.0; t + u, q)",
-            "statement 1 (`out`): the targets of a scan have different domains",
-        ),
-        (
             "out[I=0:3, K=0:4], out[I=2:6, K=0:4] = u, u",
             "statement 1 (`out`): `out` is written twice on I 2:3, K 0:4",
         ),

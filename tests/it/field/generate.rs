@@ -260,8 +260,12 @@ impl Generator {
         let init: Vec<Json> = carries.iter().map(|_| self.literal()).collect();
         let body = if let [body] = &body[..] { body.clone() } else { json!(["tuple", body[0], body[1]]) };
         let axis = dims[self.rng.usize(0..dims.len())];
+        let domain = match targets.len() > 1 && self.chance(50) {
+            true => targets.iter().map(|_| self.domain(dims)).collect(),
+            false => self.domain(dims),
+        };
         json!({
-            "targets": targets, "domain": self.domain(dims),
+            "targets": targets, "domain": domain,
             "scan": {
                 "axis": axis, "forward": self.rng.bool(), "init": init, "inputs": inputs, "carry": carries,
                 "body": body,

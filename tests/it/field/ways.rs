@@ -342,6 +342,37 @@ fn what_statements_keep_are_bytes_that_are_alive() {
     }
 }
 
+/// Each target has the values of a scan on its own domain: it begins there, and an empty one is not written.
+#[test]
+fn targets_of_a_scan_have_domains_of_their_own() {
+    let declared =
+        "horizontal I\nvertical K\ninput u[I, K]\noutput v[I, K] fill 9, w[I, K] fill 9\nscalar n: int32\n";
+    let scan = "scan(K forward; s = 0.0, t = 1.0; s + t, t*u)";
+    for (domains, v, w) in [
+        // `t` is 2, 4, 8 from the first level on, `s` the sum of those before.
+        ("v[I=0:2, K=0:3], w[I=1:2, K=1:3]", [1.0, 3.0, 7.0, 1.0, 3.0, 7.0], [9.0, 9.0, 9.0, 9.0, 2.0, 4.0]),
+        ("v[I=0:1, K=n:3], w[I=0:2, K=2:2]", [9.0, 1.0, 3.0, 9.0, 9.0, 9.0], [9.0; 6]),
+    ] {
+        for (statement, before) in [(scan.to_owned(), 2.0), (scan.replace('u', "(u + v - 9)"), 2.0)] {
+            let program = parse(&format!("{declared}{domains} = {statement}\n"));
+            let mut data = FieldData::default();
+            let u = FieldBuffer::row_major(FieldCells::Float64(vec![before; 6]), &[0, 0], &[2, 3])
+                .expect("cells");
+            data.fields.insert("u".to_owned(), u);
+            data.scalars.insert("n".to_owned(), ScalarValue::Int32(1));
+            data.complete(&program).expect("extents are known");
+            FieldPlan::new(&program, &data).expect("a plan").run(&mut data).expect("values");
+            for (name, values) in [("v", v), ("w", w)] {
+                assert_eq!(
+                    data.fields[name].cells(),
+                    &FieldCells::Float64(values.to_vec()),
+                    "{domains}: {name}"
+                );
+            }
+        }
+    }
+}
+
 /// Each part is lowered by a look at its first point.
 #[test]
 fn many_conditions_cut_a_domain() {
