@@ -20,6 +20,33 @@ impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
     fn is_better(x: T, best: T) -> bool {
         if GREATEST { x > best } else { x < best }
     }
+
+    /// The best of rows that have two elements for each lane, one of several that are alike, and whether there is a NaN: then
+    /// it may be any element. Nothing of no rows.
+    #[inline(always)]
+    fn of_rows<const LANES: usize, const ROW: usize>(rows: &[[T; ROW]]) -> Option<(T, bool)> {
+        const { assert!(ROW == 2 * LANES) };
+        let mut best: [T; LANES] = rows.first().map(|row| std::array::from_fn(|lane| row[lane]))?;
+        let mut has_nan = [false; LANES];
+        for row in rows {
+            for (lane, (best, has_nan)) in best.iter_mut().zip(&mut has_nan).enumerate() {
+                let (x, y) = (row[lane], row[lane + LANES]);
+                *has_nan |= x.partial_cmp(&y).is_none();
+                let better = if Self::is_better(y, x) { y } else { x };
+                *best = if Self::is_better(better, *best) { better } else { *best };
+            }
+        }
+        let mut lanes = LANES;
+        while lanes > 1 {
+            lanes /= 2;
+            for lane in 0..lanes {
+                let x = best[lane + lanes];
+                best[lane] = if Self::is_better(x, best[lane]) { x } else { best[lane] };
+                has_nan[lane] |= has_nan[lane + lanes];
+            }
+        }
+        Some((best[0], has_nan[0]))
+    }
 }
 
 impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
@@ -32,29 +59,13 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
     #[inline(always)]
     fn leaf(values: &[T]) -> T {
         let (rows, rest) = values.as_chunks::<{ 2 * LANES_OF_BEST }>();
-        let mut best: [T; LANES_OF_BEST] =
-            rows.first().map_or([T::ZERO; _], |row| std::array::from_fn(|lane| row[lane]));
-        let mut has_nan = [false; LANES_OF_BEST];
-        for row in rows {
-            for (lane, (best, has_nan)) in best.iter_mut().zip(&mut has_nan).enumerate() {
-                let (x, y) = (row[lane], row[lane + LANES_OF_BEST]);
-                *has_nan |= x.partial_cmp(&y).is_none();
-                let better = if Self::is_better(y, x) { y } else { x };
-                *best = if Self::is_better(better, *best) { better } else { *best };
-            }
-        }
-        let mut lanes = LANES_OF_BEST;
-        while lanes > 1 {
-            lanes /= 2;
-            for lane in 0..lanes {
-                let x = best[lane + lanes];
-                best[lane] = if Self::is_better(x, best[lane]) { x } else { best[lane] };
-                has_nan[lane] |= has_nan[lane + lanes];
-            }
-        }
-        let best = best[..rows.len().min(1)].iter().chain(rest).copied().reduce(Self::join);
+        let (fours, rest) = rest.as_chunks::<4>();
+        let parts = [Self::of_rows::<LANES_OF_BEST, _>(rows), Self::of_rows::<2, _>(fours)];
+        let has_nan = parts.iter().flatten().any(|(_, has_nan)| *has_nan);
+        let best = parts.into_iter().flatten().map(|(best, _)| best);
+        let best = best.chain(rest.iter().copied()).reduce(Self::join);
         let best = best.unwrap_or(T::ZERO);
-        let has_nan = is_nan(best) || has_nan[0];
+        let has_nan = has_nan || is_nan(best);
         match T::IS_FLOAT && (has_nan || best == T::ZERO) {
             true => *values.iter().find(|x| if has_nan { is_nan(**x) } else { **x == best }).unwrap_or(&best),
             false => best,
@@ -111,7 +122,7 @@ mod tests {
             let found = fold::<Best<f64, GREATEST>>(values);
             assert_eq!(found.to_bits(), expected.to_bits(), "{GREATEST} of {values:?}");
         }
-        for count in [1, 2, 15, 16, 17, 31, 32, 33, 48, 127, 128, 129, 300] {
+        for count in [1, 2, 3, 4, 5, 8, 10, 15, 16, 17, 31, 32, 33, 39, 48, 127, 128, 129, 300] {
             let below: Vec<f64> = (0..count).map(|i| -1.0 - f64::from(i * 37 % 101)).collect();
             let above: Vec<f64> = below.iter().map(|x| -x).collect();
             for place in 0..count as usize {

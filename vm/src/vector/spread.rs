@@ -74,15 +74,20 @@ pub fn leaf<A: Copy, T: SummedFloat>(values: &[A], f: impl Fn(A) -> T + Copy) ->
     let Some((first, more)) = eights.split_first() else {
         return values.iter().fold(T::ZERO, |sum, x| sum + f(*x));
     };
+    let joined = |[s0, s1, s2, s3, s4, s5, s6, s7]: [T; 8]| {
+        rest.iter().fold(((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)), |sum, x| sum + f(*x))
+    };
     let mut sums = first.map(f);
+    if more.is_empty() {
+        return joined(sums);
+    }
     for eight in more {
         for (sum, x) in sums.iter_mut().zip(eight) {
             *sum = *sum + f(*x);
         }
     }
     // A compiler that sees the order of the last additions takes it for the loop as well, two sums at a time.
-    let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(sums);
-    rest.iter().fold(((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)), |sum, x| sum + f(*x))
+    joined(std::hint::black_box(sums))
 }
 
 /// The sum of at most 1,024 values, added in pairs; it may be -0. Like [`leaf`], it gets the instructions of the loop that

@@ -125,6 +125,11 @@ fn each_group<T: NdCell>(
     let axes = |list: &PerAxis| view.select_axes(list.iter().copied());
     let (outer, inner) = (axes(&kept), axes(&reduced));
     let count = inner.len();
+    // Groups that follow each other in memory.
+    let is_last = reduced.iter().zip(kept.len()..).all(|(axis, place)| *axis == place);
+    if let Some(values) = view.as_slice::<T>().filter(|_| is_last && count > 0) {
+        return values.chunks_exact(count).try_for_each(f);
+    }
     if inner.is_contiguous() && outer.offsets().next().is_none_or(|at| inner.at(at).as_slice::<T>().is_some())
     {
         let mut run = |at| match inner.at(at).as_slice() {
