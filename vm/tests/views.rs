@@ -62,7 +62,7 @@ impl Writer {
             self.inputs.iter().map(|(name, v, _)| (name.as_str(), *v)).collect();
         let mut routine = self.draft.finish(&named, outputs[0]);
         let side = outputs.iter().enumerate().skip(1);
-        routine.side_outputs = side.map(|(number, v)| (format!("o{number}").into(), *v)).collect();
+        routine.side_outputs = side.map(|(number, v)| (format!("o{number:03}").into(), *v)).collect();
         let bound = BoundExpr::new(Arc::new(Program::new(vec![routine]))).expect("a verified program");
         let inputs = self.inputs.into_iter().map(|(name, _, value)| (name, value)).collect();
         Bound { bound, inputs, outputs: outputs.len() }
@@ -86,7 +86,7 @@ impl Bound {
         self.bound.execute_with(&mut frame, options).map_err(|error| error.to_string())?;
         let slot = |number: usize| match number {
             0 => self.bound.output_slot(),
-            _ => self.bound.side_output_slot(&format!("o{number}")).expect("an output"),
+            _ => self.bound.side_output_slot(&format!("o{number:03}")).expect("an output"),
         };
         Ok((0..self.outputs).map(|number| frame.read(slot(number)).expect("memory")).collect())
     }
@@ -277,6 +277,39 @@ fn views_that_others_read_are_copies() {
     let bound = w.bind(&[sum, ordered]);
     assert_eq!(bound.through(), [0], "the second one is read by `array.unique`");
     assert!(bound.by_all().is_ok());
+}
+
+/// More views than are followed: slices of slices, and many that are read at the end.
+#[test]
+fn many_views() {
+    let value = rows(&mut Rng::with_seed(6), ScalarType::Float64, 20_000, |row| row % 5 != 0);
+    let by = |are_own: bool| {
+        let mut w = Writer::new();
+        let x = w.input(&value);
+        let [one, all, few] = [1, -1, 100].map(|number| w.int(number));
+        let mut last = x;
+        let mut outputs = Vec::new();
+        for _ in 0..30 {
+            last = w.run("array.slice", &[last, one, all], are_own);
+            outputs.extend(are_own.then_some(last));
+        }
+        let doubled = w.run("math.add", &[last, last], true);
+        let parts: Vec<ValueId> = (0..200)
+            .map(|number| {
+                let at = w.int(number);
+                w.run("array.slice", &[x, at, few], are_own)
+            })
+            .collect();
+        let sums: Vec<ValueId> = parts.iter().map(|part| w.run("math.add", &[*part, *part], true)).collect();
+        outputs.extend(parts.iter().filter(|_| are_own));
+        outputs.splice(0..0, [doubled].into_iter().chain(sums));
+        w.bind(&outputs)
+    };
+    let (seen, copied) = (by(false), by(true));
+    let through = seen.through();
+    assert!(through.len() < 30 + 200 && through.len() > 64 && copied.through().is_empty());
+    let (found, expected) = (seen.by_all().expect("no error"), copied.by_all().expect("no error"));
+    assert_eq!(found[..], expected[..found.len()]);
 }
 
 #[test]

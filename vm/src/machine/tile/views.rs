@@ -14,6 +14,10 @@ use crate::layout::TypedSlot;
 use crate::program::{Instruction, Routine, ValueId};
 use hashbrown::HashMap;
 
+/// Most views that are followed at the same time, and most of them one of the other, so that finding them takes linear time.
+const MOST_LIVE: usize = 64;
+const MOST_IN_A_CHAIN: usize = 8;
+
 /// The views of a routine.
 #[derive(Debug, Default)]
 pub(in crate::machine) struct Views {
@@ -68,7 +72,9 @@ impl Views {
             let is_view = operator.is_some_and(|operator| operator.is_view());
             for (number, value) in body.reads(instruction).iter().enumerate() {
                 let seen = live.iter().find(|view| view.value == *value);
-                match seen.filter(|_| reads_rows || is_view && number == 0) {
+                let may_see =
+                    |view: &&Live| reads_rows || is_view && number == 0 && view.chain.len() < MOST_IN_A_CHAIN;
+                match seen.filter(may_see) {
                     Some(view) => {
                         is_read[value.index()] = true;
                         of_operand.insert((ip as u32, number as u32), view.chain.clone());
@@ -82,11 +88,15 @@ impl Views {
                     let result = body.writes(instruction)[0];
                     let reads = body.reads(instruction);
                     let before = live.iter().find(|view| view.value == reads[0]);
+                    let before = before.filter(|view| view.chain.len() < MOST_IN_A_CHAIN);
                     let mut chain = before.map_or(Vec::new(), |view| view.chain.clone());
                     let mut bytes = before.map_or(Vec::new(), |view| view.bytes.clone());
                     chain.push(ip as u32);
                     bytes.extend(reads.iter().chain([&result]).map(|value| routine.slot(*value).clone()));
                     view_of.insert(ip, owners.same_bytes(result));
+                    if live.len() == MOST_LIVE {
+                        live.remove(0);
+                    }
                     live.push(Live { value: result, chain, bytes });
                 }
                 Some(_) => {}
