@@ -302,6 +302,18 @@ fn store_cells<T: NdCell>(cells: &mut [T], part: &PartPlace, values: &NdView<'_>
         None => (&[][..], 1, 1),
     };
     let slice = values.as_slice::<T>();
+    let last = values.rank().checked_sub(1).filter(|_| slice.is_none() && step == 1);
+    let apart = last.map(|last| (values.select_axes(0..last), values.select_axes([last])));
+    if let Some((before, of_row)) = apart.filter(|(_, of_row)| of_row.as_slice::<T>().is_some()) {
+        for (at, from) in starts(part, outer).zip(before.offsets()) {
+            let (cells, from) = (&mut cells[at as usize..][..row], of_row.at(from));
+            match from.as_slice::<T>() {
+                Some(from) => cells.copy_from_slice(from),
+                None => cells.iter_mut().zip(from.cells()).for_each(|(cell, value)| *cell = value),
+            }
+        }
+        return;
+    }
     let mut elements = values.cells::<T>();
     for (number, at) in starts(part, outer).enumerate() {
         match slice {

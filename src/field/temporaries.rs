@@ -7,9 +7,20 @@
 //! box of v   I 2:62, J 2:62        lap kept on   I 1:63, J 1:63
 //! ```
 //!
-//! The rule: an operation is kept if computing it once saves at least [`LEAST_SAVED`] operations a point. A kept value is
-//! stored once, loaded at each place, and costs a program of its own for each band. The number is a first guess, which knows no
-//! sizes; docs/performance.md has figures.
+//! The rule: an operation is kept if computing it once saves at least [`LEAST_SAVED`] additions a point, or
+//! [`LEAST_SAVED_FAR`] on boxes of [`FAR_POINTS`] and more, whose fields come from memory: there additions are done while loads
+//! are waited for. A kept value is stored once, loaded at each place, and costs a program of its own for each band.
+//!
+//! Time with the value kept, to that without: medians of three runs on an AMD EPYC with AVX-512, fields of FLOAT64, 2026-11-28.
+//! *Cheap* are additions and multiplications, *dear* has a division and a square root besides.
+//!
+//! ```text
+//! saved    1     2     4     8     8     12    16      one dear    two dear
+//! read at  2     2     2     2     3     5     5       2           3 times
+//! 64²      1.70  1.62  1.36  1.07  1.05  0.96  0.96    0.69        0.48
+//! 512²     1.86  1.74  1.43  1.11  1.13  0.93  0.90    0.63        0.43
+//! 2048²    1.67  1.63  1.45  1.45  1.39  1.37  1.27    1.15        0.83
+//! ```
 //!
 //! Of a chain of operations that nothing else reads, all at the same places, the last one is kept: `lap`, not `-4*u + u[I-1]`.
 //!
@@ -20,7 +31,7 @@
 
 use crate::expr;
 use crate::field::error::Stop;
-use crate::field::expression::{FieldBinary, FieldNode, FieldNodeId};
+use crate::field::expression::{FieldBinary, FieldNode, FieldNodeId, FieldUnary};
 use crate::field::place::{Coordinate, PlaceId};
 use crate::field::program::FieldProgram;
 use crate::field::stage::{AxisRead, FieldRead, ReadOf, StageSource};
@@ -29,8 +40,18 @@ use crate::field::types::FieldTypes;
 use cembra_vm::value::{NdType, QType, ScalarType};
 use hashbrown::{HashMap, HashSet};
 
-/// Operations a point that a temporary has to save.
-const LEAST_SAVED: usize = 8;
+/// Additions a point that a temporary has to save.
+const LEAST_SAVED: usize = 12;
+
+/// The same on boxes of many points.
+const LEAST_SAVED_FAR: usize = 32;
+
+/// Points whose values are far.
+const FAR_POINTS: usize = 1 << 20;
+
+/// Additions that a division or a square root takes as long as, and those of a longer function.
+const LONG: usize = 8;
+const LONGEST: usize = 20;
 
 /// Operations, shifts and leaves of a value that are looked at.
 const MOST_SEEN: usize = 64;
@@ -72,12 +93,14 @@ pub(crate) fn worth_keeping(lowering: &BoxLowering<'_>) -> Vec<FieldNodeId> {
         }
         _ => false,
     };
+    let points = lowering.ranges.iter().fold(1usize, |points, range| points.saturating_mul(range.len()));
+    let least = if points < FAR_POINTS { LEAST_SAVED } else { LEAST_SAVED_FAR };
     let mut chosen: Vec<FieldNodeId> = Vec::new();
     for id in ids.iter().copied().filter(|id| plain.contains(id) && !goes_on(*id)) {
         let at = &places[&id];
-        let saved = (at.len() - 1) * operations(program, id, &chosen);
+        let saved = (at.len() - 1) * additions(program, id, &chosen);
         let varies = at.iter().all(|place| lowering.is_plain_place(*place));
-        if saved >= LEAST_SAVED && varies && is_operation(nodes(id)) && chosen.len() < MOST_TEMPORARIES {
+        if saved >= least && varies && is_operation(nodes(id)) && chosen.len() < MOST_TEMPORARIES {
             chosen.push(id);
         }
     }
@@ -114,18 +137,35 @@ fn is_operation(node: &FieldNode) -> bool {
     matches!(node, FieldNode::Unary(..) | FieldNode::Binary(..) | FieldNode::Where(..) | FieldNode::Cast(..))
 }
 
-/// Operations that a value takes, without those that are kept. Nobody asks how many more than some there are.
-fn operations(program: &FieldProgram, root: FieldNodeId, kept: &[FieldNodeId]) -> usize {
+/// Additions that a node takes as long as, without its operands.
+fn cost(node: &FieldNode) -> usize {
+    match node {
+        FieldNode::Unary(op, _) => match op {
+            FieldUnary::Neg | FieldUnary::Abs | FieldUnary::Not | FieldUnary::Floor => 1,
+            FieldUnary::Sqrt => LONG,
+            _ => LONGEST,
+        },
+        FieldNode::Binary(op, ..) => match op {
+            FieldBinary::Div => LONG,
+            FieldBinary::Pow | FieldBinary::Fmod => LONGEST,
+            _ => 1,
+        },
+        _ => usize::from(is_operation(node)),
+    }
+}
+
+/// Additions that a value takes as long as, without values that are kept. Nobody asks how many more than some there are.
+fn additions(program: &FieldProgram, root: FieldNodeId, kept: &[FieldNodeId]) -> usize {
     let (mut stack, mut seen, mut count) = (vec![root], HashSet::new(), 0);
     while let Some(id) = stack.pop() {
         if id != root && kept.contains(&id) || !seen.insert(id) {
             continue;
         }
-        if count >= LEAST_SAVED || seen.len() > MOST_SEEN {
+        if count >= LEAST_SAVED_FAR || seen.len() > MOST_SEEN {
             break;
         }
         let node = program.nodes.get(id);
-        count += usize::from(is_operation(node));
+        count += cost(node);
         stack.extend(node.operands());
     }
     count

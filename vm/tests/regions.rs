@@ -708,3 +708,19 @@ fn sums_of_pairs_have_the_bits_of_passes() {
         }
     }
 }
+
+/// One operator alone over axes runs as a strip, which goes from run to run where memory of a host has runs apart; over rows
+/// or one axis a pass does as well.
+#[test]
+fn one_operator_over_axes() {
+    let mut rng = Rng::with_seed(0x1a);
+    for element in [ScalarType::Float64, ScalarType::Int32] {
+        for (shape, strips) in [(&[400][..], 0), (&[7, 60], 1), (&[5, 3, 20], 1)] {
+            let [x, y] = [0; 2].map(|_| elements(&mut rng, element, shape));
+            let mut case = Case::new(&[("x", &x), ("y", &y)], &["math.subtract x y".to_owned()], &[0]);
+            let regions = case.bound.regions();
+            assert_eq!((regions.len(), regions[0].strips.len()), (1, strips), "{shape:?}");
+            case.check().expect("no error");
+        }
+    }
+}

@@ -133,20 +133,30 @@ fn intermediates_are_kept_band_by_band() {
 /// Of a chain of operations at the same places the last one is kept, and none of those that it takes.
 #[test]
 fn the_last_operation_of_a_chain_is_kept() {
-    let programs = |lines: &str| {
+    let programs_of = |size: usize, lines: &str| {
         let program = parse(&format!("horizontal I, J\ninput u[I, J]\noutput v[I, J]\n{lines}\n"));
         let mut data = FieldData::default();
-        data.fields.insert("u".to_owned(), plane(&numbers(24 * 24), [24, 24], 0));
+        data.fields.insert("u".to_owned(), plane(&numbers(size * size), [size, size], 0));
         data.complete(&program).expect("an input with both dimensions");
         FieldPlan::new(&program, &data).expect("a plan").programs().len()
     };
+    let programs = |lines: &str| programs_of(24, lines);
     let lap = |name: &str, of: &str| {
         format!("{name} = -4.0*{of} + {of}[I-1] + {of}[I+1] + {of}[J-1] + {of}[J+1]\n")
     };
     let (first, second) = (lap("a", "u"), lap("b", "a"));
     assert_eq!(programs(&format!("{first}v[I=3:20, J=3:20] = a - u")), 1);
     assert_eq!(programs(&format!("{first}{second}v[I=3:20, J=3:20] = b")), 2);
-    assert_eq!(programs(&format!("{first}{second}v[I=3:20, J=3:20] = b[I-1] + b[I+1] - 2.0*b")), 3);
+    let third = lap("c", "b");
+    assert_eq!(programs(&format!("{first}{second}{third}v[I=3:20, J=3:20] = c")), 3);
+    assert_eq!(
+        programs("r = sqrt(u*u + u[I+1]*u) / u\nv[I=3:20, J=3:20] = r - r[I-1]"),
+        2,
+        "roots and divisions take long"
+    );
+    // Of fields that come from memory, additions are done while loads are waited for.
+    let inside = format!("{first}{second}v[I=3:1090, J=3:1090] = b");
+    assert_eq!((programs_of(1100, &inside), programs_of(1000, &inside.replace("1090", "900"))), (1, 2));
     assert_eq!(
         programs("d = u[I+1] - u\nv[I=3:20, J=3:20] = d - d[I-1]"),
         1,

@@ -18,7 +18,7 @@
 //! 2. Members are connected through the arrays they share, so that all of them have one size.
 //! 3. A size mismatch is found before anything is written, at the first member that has it.
 //! 4. Of the rows that raise, the lowest is reported, with the first member that raises in it.
-//! 5. An operand that [lies in another array](views) is read there, and not made.
+//! 5. An operand that lies in another array is read there, and not made (`views.rs`).
 //! 6. Each row of a result is what the operators give for that row: the size of blocks cannot be observed.
 //!
 //! Between members of different regions, and what stands among them, the order of execution differs from

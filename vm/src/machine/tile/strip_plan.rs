@@ -51,7 +51,7 @@ pub(super) fn plan(
     let can_gain = columns.members().len() > 1
         || columns
             .members()
-            .any(|member| is_slow(member) || is_extreme(columns, member) || repeats(columns, member));
+            .any(|member| is_slow(member) || is_extreme(columns, member) || goes_by_runs(columns, member));
     if !can_gain || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
@@ -92,7 +92,7 @@ pub(super) fn plan(
         let Item::Pass(member) = *item else { continue };
         let is_slow = is_slow(member) && recipes[member].is_some();
         let is_extreme = is_extreme(columns, member) && fold_of[member].is_some();
-        let gains_runs = has_whole_runs && repeats(columns, member) && recipes[member].is_some();
+        let gains_runs = has_whole_runs && goes_by_runs(columns, member) && recipes[member].is_some();
         if is_slow || is_extreme || gains_runs {
             *item = Item::Strip { members: vec![member], stored: vec![member] };
             slow += usize::from(is_slow);
@@ -255,7 +255,17 @@ fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
     }
 }
 
-/// True if operands of a member repeat along axes that others have: a strip goes from run to run by itself.
+/// True if elements of a member may stand in runs, from one of which to the next a strip goes by itself: operands repeat along
+/// axes that others have, or it is the only one, and has axes that memory of a host may have apart.
+fn goes_by_runs(columns: &Columns<'_>, member: usize) -> bool {
+    let axes =
+        |source: &Source| columns.qtype(*source).nd().map(|t| t.units().filter(|is_unit| !is_unit).count());
+    let is_alone = columns.members().len() == 1;
+    repeats(columns, member)
+        || is_alone && columns.operands[member].iter().filter_map(axes).any(|axes| axes > 1)
+}
+
+/// True if operands of a member repeat along axes that others have.
 fn repeats(columns: &Columns<'_>, member: usize) -> bool {
     let axes = |source: &Source| match columns.qtype(*source) {
         QType::NdArray(t) => Some(t.units().collect::<Vec<_>>()),
