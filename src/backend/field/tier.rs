@@ -40,7 +40,7 @@ pub struct InterpretedStage {
 /// Is told what is made of each stage when a tier takes it.
 pub trait TierObserver {
     /// A step has ended, for a stage of this statement, which is counted from 1 and has this first target: its `program`, then
-    /// the steps of a build as a [`BuildObserver`](crate::native::BuildObserver) is told of them.
+    /// the steps of a build as a `BuildObserver` is told of them.
     fn ended(&self, statement: usize, target: &str, step: &'static str, made: &dyn Artifact);
 }
 
