@@ -80,6 +80,30 @@ def laplacian(p):
     return (p.n, p.u, p.out), numpy, (loop, p.u, p.out), p.out
 
 
+def gradient(p):
+    def numpy():
+        np.subtract(p.u[2:, 1:-1], p.u[1:-1, 1:-1], out=p.out[1:-1, 1:-1])
+
+    def loop(u, out):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                out[i, j] = u[i+1, j] - u[i, j]
+
+    return (p.n, p.u, p.out), numpy, (loop, p.u, p.out), p.out
+
+
+def shifted(p):
+    def numpy():
+        p.out[1:-1, 1:-1] = p.u[2:, 1:-1]
+
+    def loop(u, out):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                out[i, j] = u[i+1, j]
+
+    return (p.n, p.u, p.out), numpy, (loop, p.u, p.out), p.out
+
+
 def limited(p):
     def numpy():
         inner = p.u[1:-1, 1:-1]
@@ -216,7 +240,7 @@ def main():
     library, program, native = compiled(), Program("fields"), Program("fields")
     print("| workload | size | Cembra, ns/point | beside C | beside numpy | beside Numba | native, ns/point | beside C |")
     print("| --- | --: | --: | --: | --: | --: | --: | --: |")
-    for work in (laplacian, limited, bilaplacian, horizontal_diffusion, tridiagonal, edge_sum):
+    for work in (laplacian, gradient, shifted, limited, bilaplacian, horizontal_diffusion, tridiagonal, edge_sum):
         for size in sizes:
             arguments, numpy, (loop, *arrays), out = work(Planes(size))
             arguments = [argument(value) for value in arguments]

@@ -116,6 +116,38 @@ def difference(x, out):
         out[i] = x[i + 1] - x[i]
 
 
+LATER, EARLIER = "array.slice(x, int64(1), int64(-1))", "array.slice(x, int64(0), array.size(x) - 1)"
+
+
+@move(X, f"(array.slice(x, int64(2), int64(-1)) + array.slice({LATER}, int64(0), array.size(x) - 2)"
+      " + array.slice(x, int64(0), array.size(x) - 2)) / 3.0", rows_out=-2)
+def moving_mean(x, out):
+    for i in range(out.size):
+        out[i] = (x[i + 2] + x[i + 1] + x[i]) / 3.0
+
+
+@move({"x": U(1, 2)}, f"math.log({LATER} / {EARLIER})", rows_out=-1)
+def log_returns(x, out):
+    for i in range(out.size):
+        out[i] = math.log(x[i + 1] / x[i])
+
+
+@value(X, f"math.sum({LATER} * {EARLIER})", tolerance=1e-6)
+def autocovariance(x):
+    s = 0.0
+    for i in range(x.size - 1):
+        s += x[i + 1] * x[i]
+    return s
+
+
+@value(X, f"math.sum(math.abs({LATER} - {EARLIER}))", tolerance=1e-6)
+def total_variation(x):
+    s = 0.0
+    for i in range(x.size - 1):
+        s += abs(x[i + 1] - x[i])
+    return s
+
+
 @value({"x": U(-1, 1), "y": U(0, 1)}, "math.sum(array.select(x, y > 0.5))", tolerance=1e-6)
 def select_sum(x, y):
     total = 0.0

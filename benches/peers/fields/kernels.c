@@ -22,6 +22,22 @@ void laplacian(long times, long n, const double *restrict u, double *restrict ou
     }
 }
 
+void gradient(long times, long n, const double *restrict u, double *restrict out) {
+    for (; times > 0; times--) {
+        for (long i = 1; i < n - 1; i++)
+            for (long j = 1; j < n - 1; j++) AT(out, i, j) = AT(u, i + 1, j) - AT(u, i, j);
+        AGAIN(out);
+    }
+}
+
+void shifted(long times, long n, const double *restrict u, double *restrict out) {
+    for (; times > 0; times--) {
+        for (long i = 1; i < n - 1; i++)
+            for (long j = 1; j < n - 1; j++) AT(out, i, j) = AT(u, i + 1, j);
+        AGAIN(out);
+    }
+}
+
 void limited(long times, long n, double k, double m, const double *restrict u, const double *restrict w,
              double *restrict out) {
     for (; times > 0; times--) {

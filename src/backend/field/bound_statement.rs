@@ -307,9 +307,8 @@ impl BoundStatement {
                 if !kept.first().is_some_and(fits) {
                     first[scan.axis] = scan.levels.first;
                     if kept.is_empty() {
-                        let rooms = destinations.iter().map(|to| bytes_of(to.dtype, &whole)).sum();
-                        limits.charge_bytes(rooms)?;
-                        bytes.own += rooms;
+                        // Bands that follow are not larger.
+                        bytes.own += charge_rooms(destinations, &whole, limits)?;
                     }
                     let room = |to: &Destination| FieldBuffer::in_planes(to.dtype, first, &whole, scan.axis);
                     *kept = vec![destinations.iter().map(room).collect::<Result<_, _>>()?];
@@ -324,6 +323,17 @@ impl BoundStatement {
         }
         Ok(())
     }
+}
+
+/// Charges memory for the values of outputs, which is made while the statement runs and kept; gives its bytes.
+fn charge_rooms(
+    destinations: &[Destination],
+    shape: &[usize],
+    limits: StageLimits<'_>,
+) -> Result<u64, FieldProblem> {
+    let rooms = destinations.iter().map(|to| bytes_of(to.dtype, shape)).sum();
+    limits.charge_bytes(rooms)?;
+    Ok(rooms)
 }
 
 /// True if a scan computes some of so many values only because it hands them on.

@@ -27,6 +27,8 @@ fn text(name: &str) -> Outcome<(String, &'static str)> {
     let inner = |halo: u32, value: &str| format!("out[I={halo}:n-{halo}, J={halo}:n-{halo}] = {value}\n");
     Ok(match name {
         "laplacian" => (format!("{PLANE}{LAP}{}", inner(1, "lap")), "out"),
+        "gradient" => (format!("{PLANE}{}", inner(1, "u[I+1] - u")), "out"),
+        "shifted" => (format!("{PLANE}{}", inner(1, "u[I+1]")), "out"),
         "limited" => (
             format!(
                 "{PLANE}input w[I, J]\nscalar k, m\n{LAP}flux = where(lap > m, m, where(lap < -m, -m, lap))\n{}",

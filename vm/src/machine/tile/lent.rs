@@ -25,14 +25,19 @@ pub(super) struct Lent {
 impl Lent {
     /// True if kernels can read cells and presence where they are.
     pub(super) fn is_in_place(&self) -> bool {
-        self.is_in_order() && self.rows.bitmap.is_null()
+        are_in_place(&self.rows)
     }
+}
 
-    /// True if kernels can read the cells where they are.
-    fn is_in_order(&self) -> bool {
-        let size = cell_size(self.rows.element);
-        self.rows.step == size as isize && self.rows.first.addr().is_multiple_of(size)
-    }
+/// True if kernels can read cells and presence where they are.
+pub(super) fn are_in_place(rows: &RawRows) -> bool {
+    are_in_order(rows) && rows.bitmap.is_null()
+}
+
+/// True if kernels can read the cells where they are.
+fn are_in_order(rows: &RawRows) -> bool {
+    let size = cell_size(rows.element);
+    rows.step == size as isize && rows.first.addr().is_multiple_of(size)
 }
 
 /// Places for one block of a lent input; null where it is not needed.
@@ -50,7 +55,7 @@ impl LaidOut {
             arena.alloc_layout(layout).as_ptr()
         };
         LaidOut {
-            cells: match lent.is_in_order() {
+            cells: match are_in_order(&lent.rows) {
                 true => std::ptr::null_mut(),
                 false => place(block * cell_size(lent.rows.element)),
             },

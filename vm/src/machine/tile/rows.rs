@@ -7,7 +7,7 @@
 //! ```
 
 use crate::layout::handle::ArrayHandle;
-use crate::machine::tile::lent::Lent;
+use crate::machine::tile::lent::{Lent, are_in_place};
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
 use crate::operator::block::Column;
 use crate::operator::call::check_rows;
@@ -48,7 +48,7 @@ impl Region {
                         let (lent, of) = input.rows_through(frame, element)?;
                         seen += of;
                         (column.data, column.presence) = (lent.first, lent.bitmap.cast());
-                        is_lent |= !Lent { column: 0, rows: lent }.is_in_place();
+                        is_lent |= !are_in_place(&lent);
                         agree &= *first.get_or_insert(lent.len) == lent.len;
                     }
                     InputPlace::Array { offset, element } => {
@@ -80,7 +80,8 @@ impl Region {
         }
     }
 
-    /// The inputs that are lent: a worker lays out a block of each.
+    /// The inputs that are lent, and those seen through views that cannot be read where they are: a worker lays out a block of
+    /// each.
     ///
     /// # Safety
     /// As [`Region::load`].
@@ -90,9 +91,9 @@ impl Region {
             let InputPlace::Array { offset, element } = input.place else { continue };
             if !input.through.is_empty() {
                 // SAFETY: the caller's promise; a view that raises has raised before.
-                let rows = unsafe { input.rows_through(frame, element) };
-                let rows = rows.ok().map(|(rows, _)| Lent { column, rows });
-                lent.extend(rows.filter(|rows| !rows.is_in_place()));
+                let seen = unsafe { input.rows_through(frame, element) }.ok();
+                let apart = seen.map(|(rows, _)| rows).filter(|rows| !are_in_place(rows));
+                lent.extend(apart.map(|rows| Lent { column, rows }));
                 continue;
             }
             // SAFETY: the caller's promise.

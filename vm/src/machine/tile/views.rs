@@ -102,6 +102,18 @@ impl Views {
                 Some(_) => {}
             }
         }
+        Views::following(of_operand, &view_of, needs, &is_read, len)
+    }
+
+    /// The same of what has been found: by reader and operand the views from the frame on, by instruction the value of a view,
+    /// and by value how often an array of its own is needed, and whether a view is read.
+    fn following(
+        mut of_operand: HashMap<(u32, u32), Vec<u32>>,
+        view_of: &HashMap<usize, ValueId>,
+        mut needs: Vec<u32>,
+        is_read: &[bool],
+        len: usize,
+    ) -> Views {
         let mut is_seen_through = vec![false; len];
         for ip in (0..len).rev() {
             let Some(value) = view_of.get(&ip) else { continue };
