@@ -6,7 +6,8 @@ use cembra::compile::Options;
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::{RunOptions, Strips};
-use cembra::vm::value::{ArrayClass, ArrayRows, NdRows, NdType, ScalarType, ScalarValue, Value};
+use cembra::vm::value::{ArrayClass, ArrayRows, NdRows, NdType, QType, ScalarType, ScalarValue, Value};
+use cembra::vm::vector::Level;
 use cembra::vm::vector::fold;
 use std::sync::Arc;
 
@@ -103,6 +104,138 @@ fn runs_with_values_of_their_own() {
             "d = x - r; e = nd.cumsum(d, 1); core.make_tuple(nd.sum(d * t, 0), e * t)",
         ] {
             check(text, &inputs);
+        }
+    }
+}
+
+/// What becomes one along axes is in the strip of what it is computed from, whichever axes they are.
+#[test]
+fn reductions_over_axes_are_members_of_strips() {
+    let types = ["x", "y"]
+        .map(|name| (name, QType::NdArray(NdType::from_name("NDARRAY_FLOAT64_NN").expect("a type"))));
+    for (text, members) in [
+        ("nd.sum(x * y, 0)", 2),
+        ("nd.sum(x * y, 1)", 2),
+        ("nd.sum(x * y)", 2),
+        ("d = x - y; core.make_tuple(nd.max(d, 0), nd.mean(d, 0), nd.count(d, 0))", 4),
+        ("d = x - y; core.make_tuple(nd.sum(d, 1), nd.mean(d, 1), d)", 3),
+        ("nd.sum(x, 0)", 1),
+    ] {
+        let source = Source::new(parse(text, Dialect::Cembra), types.clone());
+        let bound = bind(source, &Prepare::standard(), Options::default());
+        let regions = bound.regions();
+        let in_strips = regions[0].strips.iter().map(|strip| strip.members.len());
+        let expected: &[usize] = if Level::best() == Level::Baseline { &[] } else { &[members] };
+        assert_eq!((regions.len(), in_strips.collect::<Vec<_>>().as_slice()), (1, expected), "{text}");
+    }
+}
+
+/// Rows become one side by side: of every element type, whatever stands in order or repeats, with special values.
+#[test]
+fn rows_side_by_side() {
+    fn of<C: bytemuck::Pod>(
+        name: &str,
+        shape: &[usize],
+        cell: impl Fn(usize) -> C,
+        is_turned: bool,
+    ) -> Value {
+        let qtype = NdType::from_name(name).expect("a type");
+        let cells: Vec<C> = (0..shape.iter().product()).map(cell).collect();
+        let size = size_of::<C>() as isize;
+        let rows = match is_turned {
+            true => {
+                let strides = [size, size * shape[0] as isize];
+                NdRows::from_strided(qtype, bytemuck::cast_slice(&cells), 0, shape, &strides)
+            }
+            false => {
+                let strides: Vec<isize> = (0..shape.len())
+                    .map(|axis| shape[axis + 1..].iter().product::<usize>() as isize * size)
+                    .collect();
+                NdRows::from_strided(qtype, bytemuck::cast_slice(&cells), 0, shape, &strides)
+            }
+        };
+        Value::NdArray(Arc::new(rows.expect("fits")))
+    }
+    let special = |row: usize| match row % 41 {
+        3 => 0.0,
+        7 => -0.0,
+        17 => f64::INFINITY,
+        23 => f64::NEG_INFINITY,
+        _ => number(row),
+    };
+    let folds =
+        "nd.sum(d, 0), nd.max(d, 0), nd.min(d, 0), nd.mean(d, 0), nd.count(d, 0), nd.any(d, 0), nd.all(d, 0)";
+    let heights = [1, 2, 7, 8, 9, 16, 23, 64, 127, 128, 129, 300, 1025];
+    let widths = [1, 2, 3, 7, 8, 9, 10, 31, 64, 101];
+    let shapes = heights.iter().flat_map(|height| widths.map(|width| (*height, width)));
+    // Rows of many cells are taken in part by part.
+    for (height, width) in shapes.chain([(9, 1500), (130, 1001), (5, 5000)]) {
+        let shape = &[height, width];
+        let floats = [
+            ("x", of("NDARRAY_FLOAT64_NN", shape, number, false)),
+            ("y", of("NDARRAY_FLOAT64_NN", shape, |row| number(row + 5), width == 9)),
+            ("line", of("NDARRAY_FLOAT64_1N", &[1, width], |row| number(row + 3), false)),
+            ("r", of("NDARRAY_FLOAT64_N1", &[height, 1], |row| number(row + 7), false)),
+        ];
+        for text in [
+            "nd.sum(x, 0)".to_owned(),
+            "nd.max(x, 0)".to_owned(),
+            "nd.sum(x * y, 0)".to_owned(),
+            "core.make_tuple(nd.max(x - line, 0), nd.min(x * r, 0))".to_owned(),
+            "d = x*line - y; core.make_tuple(nd.sum(d, 0), nd.mean(d * r, 0), d)".to_owned(),
+            format!("d = math.maximum(x, y); core.make_tuple({folds})"),
+            format!("d = x * r; core.make_tuple({folds})"),
+            "core.make_tuple(nd.sum(x, 0), nd.sum(x * 2.0, 1), nd.max(x + y, 0))".to_owned(),
+            "core.make_tuple(nd.sum(x + y, 0), nd.sum(x * y))".to_owned(),
+        ] {
+            check(&text, &floats);
+        }
+        let specials = [("x", of("NDARRAY_FLOAT64_NN", shape, special, height == 23))];
+        check(
+            "core.make_tuple(nd.max(x * -1.0, 0), nd.min(x, 0), nd.count(x * 0.5, 0), nd.all(x, 0))",
+            &specials,
+        );
+        let singles = [("x", of("NDARRAY_FLOAT32_NN", shape, |row| special(row) as f32, false))];
+        check("d = x * 0.5; core.make_tuple(nd.max(d, 0), nd.min(d, 0), nd.count(d, 0))", &singles);
+        let singles = [("x", of("NDARRAY_FLOAT32_NN", shape, |row| number(row) as f32, false))];
+        check("d = x * 0.5; core.make_tuple(nd.sum(d, 0), nd.mean(d + x, 0))", &singles);
+        let narrow =
+            [("x", of("NDARRAY_INT32_NN", shape, |row| (row as i32).wrapping_mul(0x0FFF_FFF1), false))];
+        check(&format!("d = x + 3; core.make_tuple({folds})"), &narrow);
+        let wide = [(
+            "x",
+            of("NDARRAY_INT64_NN", shape, |row| (row as i64).wrapping_mul(0x0FFF_FFF1_1234_5671), false),
+        )];
+        check(&format!("d = x * 3; core.make_tuple({folds})"), &wide);
+        let counted =
+            "d = bool.less(x, 10); core.make_tuple(nd.sum(d, 0), nd.count(d, 0), nd.any(d, 0), nd.all(d, 0))";
+        check(counted, &wide);
+    }
+    for shape in [
+        [3, 17, 10],
+        [2, 300, 9],
+        [5, 8, 64],
+        [2, 19, 1100],
+        [19, 40, 30],
+        [1, 40, 3],
+        [4, 1, 12],
+        [7, 130, 1],
+    ] {
+        let [outer, height, width] = shape;
+        let inputs = [
+            ("x", of("NDARRAY_FLOAT64_NNN", &shape, number, false)),
+            ("line", of("NDARRAY_FLOAT64_11N", &[1, 1, width], |row| number(row + 3), false)),
+            ("middle", of("NDARRAY_FLOAT64_1N1", &[1, height, 1], |row| number(row + 4), false)),
+            ("plane", of("NDARRAY_FLOAT64_N1N", &[outer, 1, width], |row| number(row + 9), false)),
+        ];
+        for axes in ["0", "1", "tuple(0, 1)", "tuple(1, 2)", "tuple(0, 2)"] {
+            for operand in ["x", "x * x", "x * line", "x * middle", "x - plane", "middle * plane"] {
+                check(&format!("nd.sum({operand}, {axes})"), &inputs);
+                let several = format!(
+                    "d = {operand} + x; core.make_tuple(nd.mean(d, {axes}), nd.max(d * d, {axes}), d)"
+                );
+                check(&several, &inputs);
+            }
         }
     }
 }

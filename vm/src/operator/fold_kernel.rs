@@ -15,9 +15,10 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
-use crate::operator::fold_memory::{PARTS_OF_STRETCHES, lane, most_parts, room, zeros};
+use crate::operator::fold_memory::{PARTS_OF_STRETCHES, lane, most_parts, of_word, room, to_word, zeros};
 use crate::operator::meter::{STRIDE, Watch};
 use crate::operator::runs::{Runs, check_elements};
+use crate::operator::side_by_side::SideBySide;
 use crate::value::nd_view::NdCell;
 use crate::value::{Exhausted, Fault};
 use crate::vector::Level;
@@ -25,12 +26,12 @@ use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merged, OfPairs, SPREAD
 use crate::vector::fold::{Fold, RowOfLeaf, join_leaves};
 use crate::vector::leaves::Leaves;
 use crate::vector::level::Loop;
-use crate::vector::spread::LEAF;
+use crate::vector::spread::{LEAF, left_half};
 use crate::vector::stop::StopCheck;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use bytemuck::Pod;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Rows or elements of a chunk: a region is polled, and dealt to threads, by chunks.
@@ -50,6 +51,8 @@ pub(crate) struct FoldKernel {
     pub(super) cut: Cut,
     /// How a strip takes rows or elements in, if it can; that of rows of presence asks for nothing but how many there are.
     pub(crate) first: Option<FirstStage>,
+    /// How a strip takes in runs side by side, if it can.
+    pub(crate) side_by_side: Option<SideBySide>,
     /// What comes of the elements of two operands before.
     pub(crate) pairs: Option<OfPairs>,
     /// Takes in what lanes have that rows went to in any order.
@@ -72,7 +75,7 @@ pub(super) type Step = unsafe fn(&mut Folded<'_>, [&Column; 2], usize);
 ///
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-pub(super) type Finish = unsafe fn(&Known<'_>, Runs, *mut u8, StopCheck<'_>);
+pub(super) type Finish = unsafe fn(Known<'_>, Runs, *mut u8, StopCheck<'_>);
 
 /// Takes in the 32 lanes of a chunk, or of the last elements; lanes of 32 bits are in the first half.
 pub(crate) type TakeSpread = fn(&mut Folded<'_>, &[u64; SPREAD_WORDS]);
@@ -81,10 +84,10 @@ pub(crate) type TakeSpread = fn(&mut Folded<'_>, &[u64; SPREAD_WORDS]);
 pub(crate) type TakeLanes = fn(&mut Folded<'_>, &[u64; LANE_WORDS], usize);
 
 /// What is known of all rows or elements.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Known<'p> {
-    /// The parts of all leaves.
-    pub(crate) parts: &'p [u64],
+    /// The parts of all leaves. Those of runs side by side are joined there.
+    pub(crate) parts: &'p mut [u64],
     /// How many rows are present.
     pub(crate) present: u64,
 }
@@ -124,6 +127,7 @@ impl FoldKernel {
             lanes: F::LANES,
             cut: Cut::Leaves,
             first: F::FIRST,
+            side_by_side: SideBySide::of::<F>(),
             pairs: None,
             take_lanes: take_lanes_of::<F>(),
             take_spread: None,
@@ -230,7 +234,7 @@ impl FoldKernel {
     ///
     /// # Safety
     /// What is known is of all rows or elements of these runs, by this kernel; there is room for the results.
-    pub(crate) unsafe fn finish(&self, known: &Known<'_>, runs: Runs, out: *mut u8, stop: StopCheck<'_>) {
+    pub(crate) unsafe fn finish(&self, known: Known<'_>, runs: Runs, out: *mut u8, stop: StopCheck<'_>) {
         // SAFETY: the caller's promise.
         unsafe { (self.finish)(known, runs, out, stop) }
     }
@@ -295,8 +299,13 @@ impl<'a> Folded<'a> {
     }
 
     /// What is known of all rows or elements that have been taken in.
-    pub(crate) fn known(&self) -> Known<'_> {
-        Known { parts: &self.parts, present: self.present }
+    pub(crate) fn known(&mut self) -> Known<'_> {
+        Known { parts: &mut self.parts, present: self.present }
+    }
+
+    /// The parts, and what is kept of runs side by side.
+    pub(crate) fn parts_and_lanes(&mut self) -> (&mut BumpVec<'a, u64>, &mut [u64]) {
+        (&mut self.parts, self.lanes)
     }
 
     /// Room for the cells of a leaf, which is zero at first.
@@ -459,36 +468,77 @@ pub(super) fn results<F: Fold>(
     })
 }
 
+/// Joins the parts of runs side by side: those of each become one, which stand at the beginning.
+struct JoinRuns<'p, F> {
+    parts: &'p mut [u64],
+    runs: Runs,
+    fold: PhantomData<F>,
+}
+
+impl<F: Fold> Loop for JoinRuns<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Runs { run, count, width } = self.runs;
+        let of_outer = self.parts.len() / (count / width);
+        for first in 0..count / width {
+            join_rows::<F>(run, &mut self.parts[first * of_outer..][..of_outer], width);
+            self.parts.copy_within(first * of_outer..first * of_outer + width, first * width);
+        }
+    }
+}
+
+/// Joins the rows of parts of so many elements to the first one, as [`join_leaves`] does; gives how many rows there are.
+#[inline(always)]
+fn join_rows<F: Fold>(count: usize, rows: &mut [u64], width: usize) -> usize {
+    let Some(left) = left_half(count) else { return 1 };
+    let of_left = joined_rows::<F>(left, rows, width);
+    let (first, second) = rows.split_at_mut(of_left * width);
+    let of_right = joined_rows::<F>(count - left, second, width);
+    for (part, other) in first[..width].iter_mut().zip(&second[..width]) {
+        *part = to_word(F::join(of_word(*part), of_word(*other)));
+    }
+    of_left + of_right
+}
+
+/// The same, called by itself.
+fn joined_rows<F: Fold>(count: usize, rows: &mut [u64], width: usize) -> usize {
+    join_rows::<F>(count, rows, width)
+}
+
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<F: Fold<Out: PlainSlot>>(known: &Known<'_>, runs: Runs, out: *mut u8, stop: StopCheck<'_>) {
-    if known.parts.len() == runs.count && (1..=LEAF).contains(&runs.run) {
-        // Each run is a leaf: there is nothing to join.
-        for (number, part) in known.parts.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe {
-                F::Out::store(out.add(number * size_of::<F::Out>()), F::finish(of_word(*part), runs.run))
-            };
+unsafe fn finish<F: Fold<Out: PlainSlot>>(known: Known<'_>, runs: Runs, out: *mut u8, stop: StopCheck<'_>) {
+    let parts = known.parts;
+    if runs.width > 1 && runs.run > 0 && parts.len() > runs.count {
+        Level::best().run(JoinRuns::<F> { parts, runs, fold: PhantomData });
+    }
+    let is_one_part = runs.width > 1 || runs.run <= LEAF;
+    if runs.run > 0 && is_one_part && parts.len() >= runs.count {
+        // Each run has one part: there is nothing to join.
+        let mut out = out;
+        for parts in parts[..runs.count].chunks(STRIDE) {
+            for part in parts {
+                // SAFETY: the caller's promise.
+                out = unsafe {
+                    F::Out::store(out, F::finish(of_word(*part), runs.run));
+                    out.add(size_of::<F::Out>())
+                };
+            }
+            if parts.len() == STRIDE && stop() {
+                return;
+            }
         }
         return;
     }
-    for (number, value) in results::<F>(known.parts, runs).enumerate() {
+    for (number, value) in results::<F>(parts, runs).enumerate() {
         if (number + 1).is_multiple_of(STRIDE) && stop() {
             return;
         }
         // SAFETY: the caller's promise.
         unsafe { F::Out::store(out.add(number * size_of::<F::Out>()), value) };
     }
-}
-
-pub(super) fn to_word<T: Pod>(part: T) -> u64 {
-    let mut word = 0;
-    bytemuck::bytes_of_mut(&mut word)[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&part));
-    word
-}
-
-pub(super) fn of_word<T: Pod>(word: u64) -> T {
-    bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&word)[..size_of::<T>()])
 }
 
 #[cfg(test)]

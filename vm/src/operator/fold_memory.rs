@@ -1,10 +1,11 @@
-//! What folds keep in the arena of a run: parts of leaves, and lanes of columns.
+//! What folds keep in the arena of a run: parts of leaves, in words, and lanes of columns.
 
 use crate::operator::meter::{STRIDE, Watch};
 use crate::value::Exhausted;
 use crate::vector::spread::LEAF;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
+use bytemuck::Pod;
 use std::alloc::Layout;
 
 /// Parts of stretches that there is room for: one of each thread.
@@ -47,4 +48,16 @@ pub(super) fn zeros<'a>(
         zeros.resize(count.min(zeros.len() + STRIDE), 0);
     }
     Ok(zeros.into_bump_slice_mut())
+}
+
+/// A part as a word.
+pub(super) fn to_word<T: Pod>(part: T) -> u64 {
+    let mut word = 0;
+    bytemuck::bytes_of_mut(&mut word)[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&part));
+    word
+}
+
+/// The part that became a word.
+pub(super) fn of_word<T: Pod>(word: u64) -> T {
+    bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&word)[..size_of::<T>()])
 }

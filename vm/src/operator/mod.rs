@@ -49,6 +49,7 @@ pub mod rows_out;
 pub(crate) mod runs;
 pub mod scalar;
 pub mod scan;
+pub(crate) mod side_by_side;
 pub mod signature;
 pub mod special;
 pub mod table;

@@ -7,7 +7,8 @@
 
 use crate::layout::PlainSlot;
 use crate::operator::block::Column;
-use crate::operator::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, TakeLanes, of_word, to_word};
+use crate::operator::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, TakeLanes};
+use crate::operator::fold_memory::{of_word, to_word};
 use crate::operator::runs::Runs;
 use crate::value::Exhausted;
 use crate::vector::Level;
@@ -70,6 +71,7 @@ pub(crate) fn kernel<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
         } else {
             FirstStage::Spread(T::Wide::KIND)
         }),
+        side_by_side: None,
         pairs: Some(P::TERM),
         take_lanes: is_integer.then_some(take_integers as TakeLanes),
         take_spread: Some(take_spread::<T>),
@@ -139,7 +141,7 @@ fn sum_of_chunks<T: Number>(parts: &[u64]) -> T::Wide {
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<T: Number<Wide: PlainSlot>>(known: &Known<'_>, _: Runs, out: *mut u8, _: StopCheck<'_>) {
+unsafe fn finish<T: Number<Wide: PlainSlot>>(known: Known<'_>, _: Runs, out: *mut u8, _: StopCheck<'_>) {
     // SAFETY: the caller's promise.
     unsafe { PlainSlot::store(out, sum_of_chunks::<T>(known.parts)) };
 }

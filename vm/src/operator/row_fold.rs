@@ -135,6 +135,7 @@ pub(crate) fn fold_of_rows<R: RowFold>() -> ReductionKernel {
         lanes: 0,
         cut: Cut::Leaves,
         first: first_stage::<R>(),
+        side_by_side: None,
         pairs: None,
         take_lanes: take_lanes_of::<R::Fold>(),
         take_spread: None,
@@ -165,6 +166,7 @@ pub(crate) fn count_of_rows<const WHAT: u8>() -> ReductionKernel {
         lanes: 0,
         cut: Cut::Rows,
         first: None,
+        side_by_side: None,
         pairs: None,
         take_lanes: None,
         take_spread: None,
@@ -272,7 +274,7 @@ unsafe fn fill<R: RowFold>(values: &mut [ElementOf<R>], column: &Column, step: u
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish<R: RowFold>(known: &Known<'_>, runs: Runs, out: *mut u8, _: StopCheck<'_>) {
+unsafe fn finish<R: RowFold>(known: Known<'_>, runs: Runs, out: *mut u8, _: StopCheck<'_>) {
     let folded = results::<R::Fold>(known.parts, runs).next().expect("rows are one run");
     // SAFETY: the caller's promise.
     unsafe { R::Out::store(out, R::result(folded, known.present)) };
@@ -280,7 +282,7 @@ unsafe fn finish<R: RowFold>(known: &Known<'_>, runs: Runs, out: *mut u8, _: Sto
 
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
-unsafe fn finish_count<const WHAT: u8>(known: &Known<'_>, runs: Runs, out: *mut u8, _: StopCheck<'_>) {
+unsafe fn finish_count<const WHAT: u8>(known: Known<'_>, runs: Runs, out: *mut u8, _: StopCheck<'_>) {
     let holds = match WHAT {
         ANY => known.present > 0,
         _ => known.present == runs.run as u64,

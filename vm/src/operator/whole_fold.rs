@@ -35,7 +35,7 @@ impl FoldKernel {
         let fold = || {
             if runs.run == 0 {
                 // SAFETY: there are no rows.
-                unsafe { self.finish(&Known::default(), runs, out, &|| false) };
+                unsafe { self.finish(Known::default(), runs, out, &|| false) };
                 return Ok(());
             }
             let mut state = self.begin(runs, 0..count, arena, meter.watch())?;
@@ -45,7 +45,7 @@ impl FoldKernel {
                 unsafe { self.step(&mut state, [&column.at_row(stride.start); 2], stride.len()) };
             }
             // SAFETY: all rows are known.
-            unsafe { self.finish(&state.known(), runs, out, &|| meter.stop()) };
+            unsafe { self.finish(state.known(), runs, out, &|| meter.stop()) };
             meter.poll()
         };
         let outcome = fold();

@@ -14,6 +14,7 @@ use crate::vector::level::{Level, Loop};
 use crate::vector::spread::{self, SummedFloat, left_half};
 use bytemuck::Pod;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// A number that is folded.
 pub trait Number: Pod + PartialOrd {
@@ -187,6 +188,10 @@ pub trait Fold: 'static {
         }
     }
 
+    /// Joins the lanes of some columns to the first one, if there are several. They have a place for each of so many columns.
+    #[inline(always)]
+    fn join_lanes(_lanes: &mut [Self::Part], _width: usize, _columns: Range<usize>) {}
+
     /// The result of so many elements.
     fn finish(part: Self::Part, count: usize) -> Self::Out;
 }
@@ -217,13 +222,18 @@ fn add_row<T: Copy, S: Summand>(lanes: &mut [S], at: RowOfLeaf, values: &[T], f:
         (false, _) => sums.for_each(|(sum, x)| *sum = sum.plus(f(*x))),
     }
     if row + 1 == in_lanes {
-        let mut all = lanes.chunks_exact_mut(width).map(|lane| &mut lane[column..][..values.len()]);
-        let [s0, s1, s2, s3, s4, s5, s6, s7] =
-            std::array::from_fn(|_| all.next().expect("there are as many"));
-        for index in 0..values.len() {
-            let low = s0[index].plus(s1[index]).plus(s2[index].plus(s3[index]));
-            s0[index] = low.plus(s4[index].plus(s5[index]).plus(s6[index].plus(s7[index])));
-        }
+        join_sums(lanes, width, column..column + values.len());
+    }
+}
+
+/// Joins eight sums of some columns by pairs, as [`spread::leaf`] does.
+#[inline(always)]
+fn join_sums<S: Summand>(lanes: &mut [S], width: usize, columns: Range<usize>) {
+    let mut all = lanes.chunks_exact_mut(width).map(|lane| &mut lane[columns.clone()]);
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = std::array::from_fn(|_| all.next().expect("there are as many"));
+    for index in 0..s0.len() {
+        let low = s0[index].plus(s1[index]).plus(s2[index].plus(s3[index]));
+        s0[index] = low.plus(s4[index].plus(s5[index]).plus(s6[index].plus(s7[index])));
     }
 }
 
@@ -339,6 +349,11 @@ impl<T: Number> Fold for Sum<T> {
         add_row(lanes, at, values, T::wide);
     }
 
+    #[inline(always)]
+    fn join_lanes(lanes: &mut [T::Wide], width: usize, columns: Range<usize>) {
+        join_sums(lanes, width, columns);
+    }
+
     fn finish(part: T::Wide, _: usize) -> T::Wide {
         T::ZERO.wide().plus(part)
     }
@@ -390,6 +405,11 @@ impl<T: Number> Fold for Mean<T> {
     #[inline(always)]
     fn take_row(lanes: &mut [T::Real], at: RowOfLeaf, values: &[T]) {
         add_row(lanes, at, values, T::real);
+    }
+
+    #[inline(always)]
+    fn join_lanes(lanes: &mut [T::Real], width: usize, columns: Range<usize>) {
+        join_sums(lanes, width, columns);
     }
 
     fn finish(part: T::Real, count: usize) -> T::Real {

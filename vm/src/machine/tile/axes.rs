@@ -11,6 +11,7 @@ use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Region};
 use crate::machine::tile::strip_folds::LEAST_RUN;
 use crate::operator::block::Column;
+use crate::operator::cell::Strips;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
@@ -29,6 +30,8 @@ pub(super) struct Elements<'a> {
     pub(super) seen: usize,
     /// True if strips can take several runs a call: only they read inputs that have another column in every block.
     takes_runs: bool,
+    /// True if every input is one element or in order along each run.
+    is_by_run: bool,
     /// The inputs that have another column in every block.
     walks: &'a [(u16, Walk<'a>)],
     /// The columns that move on from block to block: inputs and outputs that stand in order.
@@ -61,6 +64,7 @@ impl Region {
         axes: NdType,
         frame: *const u8,
         columns: &mut [Column],
+        strips: Strips,
         arena: &'a Bump,
     ) -> Result<Elements<'a>, Box<MemberFault>> {
         let rank = axes.rank();
@@ -95,12 +99,17 @@ impl Region {
         let mut space = Space::join(&shape[..rank], strides);
         let (strides, of_rooms) = strides.split_at(arrays.len());
         let mut operands = arrays.iter().zip(strides);
-        let takes_runs = self.by_passes_among_runs().is_some_and(|by_passes| {
+        let takes_runs = self.by_passes_among_runs(strips).is_some_and(|by_passes| {
             operands.all(|((column, view, _), strides)| match by_passes.contains(column) {
                 true => space.is_even(strides, cell_size(view.element())),
                 false => space.is_by_run(strides, cell_size(view.element())),
             }) && (by_passes.is_empty() || rooms.is_empty())
         });
+        let is_by_run = self.is_side_by_side()
+            && arrays
+                .iter()
+                .zip(&*strides)
+                .all(|((_, view, _), strides)| space.is_by_run(strides, cell_size(view.element())));
         if takes_runs {
             space = space.with_least_run(LEAST_ROW);
         }
@@ -131,6 +140,7 @@ impl Region {
             space,
             seen,
             takes_runs,
+            is_by_run,
             walks,
             moving,
             strided: strided.into_bump_slice(),
@@ -205,6 +215,11 @@ impl Elements<'_> {
     /// True if strips can take several runs a call.
     pub(super) fn takes_runs(&self) -> bool {
         self.takes_runs && !self.is_in_place() && self.has_runs_in_place()
+    }
+
+    /// True if every input of a region with elements that become one side by side is one element or in order along each run.
+    pub(super) fn is_by_run(&self) -> bool {
+        self.is_by_run
     }
 
     /// True if every input and output stands in order along each run.

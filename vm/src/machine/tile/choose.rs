@@ -53,7 +53,7 @@ impl Choice<'_> {
 
 impl Region {
     /// What runs for each block of a run over these columns, with their signature if that is known: strips where they are
-    /// compiled, else passes. `has_eights` tells whether blocks end behind multiples of eight rows of what becomes one.
+    /// compiled, else passes. `has_leaves` tells whether strips can take in what becomes one, if that depends on sizes.
     #[inline(always)]
     pub(super) fn choose(
         &self,
@@ -62,21 +62,33 @@ impl Region {
         signature: Option<u64>,
         rows: usize,
         strips: Strips,
-        has_eights: impl Fn() -> bool,
+        has_leaves: impl Fn() -> bool,
     ) -> Choice<'_> {
         if let Some(plan) = &self.strips
-            && (!plan.has_eights || has_eights())
+            && (!(plan.has_eights || plan.is_side_by_side) || has_leaves())
             && let Some(strips) = self.strips_of_run(plan, columns, presence, signature, rows, strips)
         {
             return Choice { schedule: &plan.schedule, strips };
         }
+        self.passes()
+    }
+
+    /// Passes, whatever there is besides.
+    #[inline(always)]
+    pub(super) fn passes(&self) -> Choice<'_> {
         Choice { schedule: &self.passes, strips: &[] }
     }
 
-    /// The inputs that passes read among strips which have been compiled and can take several runs of elements a call.
-    pub(super) fn by_passes_among_runs(&self) -> Option<&[u16]> {
-        let plan = self.strips.as_ref().filter(|plan| plan.variants.get().is_some())?;
-        plan.by_passes.as_deref()
+    /// The inputs that passes read among strips which have been compiled, or always are, and can take several runs of elements a call.
+    pub(super) fn by_passes_among_runs(&self, strips: Strips) -> Option<&[u16]> {
+        let plan = self.strips.as_ref()?;
+        let is_compiled = plan.variants.get().is_some() || plan.mode(strips) == Strips::Always;
+        plan.by_passes.as_deref().filter(|_| is_compiled)
+    }
+
+    /// True if strips take in elements that become one side by side.
+    pub(super) fn is_side_by_side(&self) -> bool {
+        self.strips.as_ref().is_some_and(|plan| plan.is_side_by_side)
     }
 
     /// Notes a run that could have been kept; true if all members run as one strip, which is compiled, or pays by now.
@@ -103,7 +115,7 @@ impl Region {
         rows: usize,
         strips: Strips,
     ) -> Option<&'r [LoadedStrip]> {
-        let mode = if strips == Strips::Auto { plan.auto } else { strips };
+        let mode = plan.mode(strips);
         // Among passes a strip of few rows saves less than it costs to be called.
         if mode == Strips::Auto && rows < FEW_ROWS && !plan.schedule.is_one_strip {
             return None;

@@ -113,7 +113,7 @@ impl Region {
             if let Some(slot) = &of_region.slot {
                 let out = frame.wrapping_add(slot.offset() as usize);
                 // SAFETY: the caller's promise: the slot has room for the result, and this is known of all rows.
-                unsafe { of_region.kernel.finish(&folded.known(), runs, out, &|| false) };
+                unsafe { of_region.kernel.finish(folded.known(), runs, out, &|| false) };
             }
         }
         meter.give_back(kept);

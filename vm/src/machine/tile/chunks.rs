@@ -50,6 +50,10 @@ impl Blocks<'_> {
             return unsafe { self.run_on(threads, chunks, folded) };
         }
         let columns = std::mem::take(&mut self.columns);
+        if let Some(of) = self.side_by_side() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_side_by_side(of, columns, 0..self.rows, arena, folded) };
+        }
         if let Some(strip) = self.whole() {
             // SAFETY: the caller's promise.
             return unsafe { self.run_whole(strip, columns, 0..self.rows, arena, folded) };
@@ -198,6 +202,11 @@ impl Blocks<'_> {
             let Folded { parts, present, is_open, .. } = folded;
             Taken { parts: parts.to_vec(), present, is_open }
         };
+        if let Some(of) = self.side_by_side() {
+            // SAFETY: the caller's promise; threads begin with a leaf.
+            unsafe { self.run_side_by_side(of, columns, rows, &arena, &mut folded)? };
+            return Ok(folded.into_iter().map(taken).collect());
+        }
         if let Some(strip) = self.whole() {
             // SAFETY: the caller's promise.
             unsafe { self.run_whole(strip, columns, rows, &arena, &mut folded)? };

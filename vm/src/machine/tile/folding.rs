@@ -72,7 +72,7 @@ impl Region {
     #[inline(never)]
     pub(super) unsafe fn finish_folds(
         &self,
-        folded: &[Folded<'_>],
+        folded: &mut [Folded<'_>],
         runs: &[Runs],
         shape: &[usize],
         frame: *mut u8,
@@ -80,11 +80,11 @@ impl Region {
     ) -> Result<(), Box<MemberFault>> {
         for (number, fold) in self.folds.iter().enumerate() {
             let Some(slot) = &fold.slot else { continue };
-            let known = folded.get(number).map_or(Known::default(), Folded::known);
+            let known = folded.get_mut(number).map_or(Known::default(), Folded::known);
             // SAFETY: the caller's promise.
             unsafe {
                 let out = fold.make_room(slot, frame, shape, meter)?;
-                fold.kernel.finish(&known, runs[number], out, &|| meter.stop());
+                fold.kernel.finish(known, runs[number], out, &|| meter.stop());
             }
             meter.poll().map_err(|fault| Box::new(MemberFault { ip: fold.ip, fault }))?;
         }

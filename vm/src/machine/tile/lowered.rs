@@ -79,6 +79,8 @@ pub(super) struct FoldInStrip {
     pub(super) spread: Option<TakeSpread>,
     /// The column for the lanes of present rows, if it asks for them.
     pub(super) counts: Option<u16>,
+    /// True if elements become one side by side.
+    pub(super) is_side_by_side: bool,
 }
 
 impl FoldInStrip {
@@ -123,6 +125,9 @@ pub(super) enum Stage {
     },
     /// Adds them to 32 lanes by their numbers, of this type, and what becomes of these.
     Spread(Lane, TakeSpread),
+    /// Takes each element into a cell of its own, of a type, which [what calls it](super::side_by_side) chooses. Cells begin with
+    /// this word.
+    SideBySide(Lane, u64),
 }
 
 /// How many rows of a fold are present.
@@ -191,6 +196,9 @@ impl Lowered {
     ) -> Option<()> {
         let stage = match fold.first {
             None => Stage::Presence,
+            Some(first) if fold.is_side_by_side => {
+                self.take_in_side_by_side(first, fold.column, rows.cells?)?
+            }
             Some(FirstStage::Count) => {
                 let truths = self.list.cast(rows.cells?, Lane::Mask);
                 let counted = rows.present.map_or(truths, |present| self.list.and(present, truths));
@@ -237,6 +245,29 @@ impl Lowered {
         };
         self.folds.push(StripFold { fold: fold.fold, column: fold.column, stage, present });
         Some(())
+    }
+
+    /// Takes elements into the cells of a column.
+    fn take_in_side_by_side(&mut self, first: FirstStage, column: u16, cells: Term) -> Option<Stage> {
+        let lane = match first {
+            FirstStage::Sum(SumOf::Singles) => Lane::F32,
+            FirstStage::Sum(SumOf::Doubles) => Lane::F64,
+            FirstStage::Sum(SumOf::Integers) | FirstStage::Count => Lane::I64,
+            FirstStage::Least | FirstStage::Greatest => self.list.lane(cells),
+            FirstStage::Sum(SumOf::Halves) | FirstStage::Spread(_) => return None,
+        };
+        let (op, start) = match first {
+            FirstStage::Least => (BinaryOp::Min, LaneFold::Least.start(lane)),
+            FirstStage::Greatest => (BinaryOp::Max, LaneFold::Greatest.start(lane)),
+            _ => (BinaryOp::Add, 0),
+        };
+        let counted = if first == FirstStage::Count { self.list.cast(cells, Lane::Mask) } else { cells };
+        let element = self.list.cast(counted, lane);
+        let number = Part::Cells.number(column);
+        let before = self.list.column(number, lane);
+        let after = self.list.binary(op, before, element);
+        self.list.store(number, after);
+        Some(Stage::SideBySide(lane, start))
     }
 
     /// What comes of pairs of numbers, as numbers of the type of the first.

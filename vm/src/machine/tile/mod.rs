@@ -47,6 +47,7 @@ mod rows;
 pub(super) mod run;
 mod schedule;
 mod scratch;
+mod side_by_side;
 mod steps;
 mod strip_folds;
 mod strip_order;

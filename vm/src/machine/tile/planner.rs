@@ -24,6 +24,7 @@
 
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent, Group, Plan, Planned};
+use crate::machine::tile::strip_plan::is_side_by_side;
 use crate::machine::tile::uses::{Pending, RegionKey, Uses};
 use crate::machine::tile::views::Views;
 use crate::operator::Kernel;
@@ -300,6 +301,16 @@ impl<'r> Planner<'r> {
         }
     }
 
+    /// True if a reduction over axes is as fast without a region: elements of each run stand together.
+    fn stays_alone(&self, ip: u32) -> bool {
+        let body = self.body;
+        let operand = body.reads(&body.instructions()[ip as usize]).first();
+        let qtype = operand.map(|operand| self.routine.slot(*operand).qtype());
+        self.kernel(ip)
+            .zip(qtype)
+            .is_some_and(|(kernel, qtype)| kernel.reduces() && !is_side_by_side(kernel, qtype))
+    }
+
     fn close_all(&mut self, reason: Closed) {
         while let Some(region) = self.open.first().copied() {
             self.close(region, reason);
@@ -322,11 +333,10 @@ impl<'r> Planner<'r> {
             self.uses.remove_result(member.ip, self.routine.slot(result).offset());
             member.is_overwritten = self.is_overwritten[member.ip as usize];
         }
-        let is_of_axes = matches!(region.extent, Extent::Elements(_));
         if let [Planned { ip, sources, .. }] = &region.members[..]
-            && is_of_axes
+            && matches!(region.extent, Extent::Elements(_))
             && (0..sources.len()).all(|operand| self.plan.views.of(*ip, operand).is_empty())
-            && self.kernel(*ip).is_some_and(Kernel::reduces)
+            && self.stays_alone(*ip)
         {
             return;
         }

@@ -198,7 +198,7 @@ impl Region {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         // SAFETY: the caller's promise.
-        let elements = unsafe { self.load_elements(axes, frame, columns, arena)? };
+        let elements = unsafe { self.load_elements(axes, frame, columns, attempt.strips(registers), arena)? };
         let runs = self.runs_of(elements.shape(), arena);
         for (fold, runs) in self.folds.iter().zip(runs) {
             let checked = fold.kernel.check_elements(*runs);
@@ -207,8 +207,15 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
         self.charge(rows, elements.seen, meter, attempt)?;
-        let has_eights = || runs.iter().all(|runs| elements.has_leaves_of(runs.run));
-        let choice = self.choose(columns, &[], None, rows, attempt.strips(registers), has_eights);
+        let has_leaves = || match self.is_side_by_side() {
+            true => self.has_rows_side_by_side(&elements, runs),
+            false => runs.iter().all(|runs| elements.has_leaves_of(runs.run)),
+        };
+        let mut choice = self.choose(columns, &[], None, rows, attempt.strips(registers), has_leaves);
+        if self.is_side_by_side() && !elements.has_runs_in_place() {
+            // Strips that have been compiled in this run: inputs are gathered.
+            choice = self.passes();
+        }
         let (moving, uneven) = (elements.moving, Uneven::Elements(&elements));
         let all = AllRows { rows, columns, presence: &[], moving, uneven, runs, choice };
         // SAFETY: all columns but those in scratch memory have this many elements now.

@@ -49,9 +49,12 @@ pub(super) fn plan(
     let recipe_of_row = |member| columns.block_kernel(member).and_then(BlockKernel::recipe_or_function);
     let is_slow = |member| matches!(recipe_of_row(member), Some(Recipe::Rare(_)));
     let can_gain = columns.members().len() > 1
-        || columns
-            .members()
-            .any(|member| is_slow(member) || is_extreme(columns, member) || goes_by_runs(columns, member));
+        || columns.members().any(|member| {
+            is_slow(member)
+                || is_extreme(columns, member)
+                || goes_by_runs(columns, member)
+                || is_side_by_side(columns.kernels[member], columns.qtype(columns.operands[member][0]))
+        });
     if !can_gain || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
@@ -77,6 +80,19 @@ pub(super) fn plan(
         order(operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some())
     };
     let mut items = ordered(&fold_of);
+    let is_taken_side_by_side =
+        |fold: &Option<FoldInStrip>| fold.as_ref().is_some_and(|fold| fold.is_side_by_side);
+    // Elements become one side by side only in the one strip of all members.
+    let is_side_by_side = fold_of.iter().any(is_taken_side_by_side) && {
+        let is_fold = |member: usize| columns.kernels[member].reduces();
+        let is_alike =
+            columns.members().all(|member| !is_fold(member) || is_taken_side_by_side(&fold_of[member]));
+        is_alike && items.len() == 1 && !columns.members().any(|member| can_fire(&member))
+    };
+    if !is_side_by_side && fold_of.iter().any(is_taken_side_by_side) {
+        fold_of.iter_mut().filter(|fold| is_taken_side_by_side(fold)).for_each(|fold| *fold = None);
+        items = ordered(&fold_of);
+    }
     // What a strip has taken in cannot be taken back if it fires.
     while let Some(members) = items.iter().map(Item::members).find(|members| {
         members.iter().any(can_fire) && members.iter().any(|member| fold_of[*member].is_some())
@@ -87,21 +103,21 @@ pub(super) fn plan(
     let is_scan = |member: usize| matches!(columns.kernels[member], Kernel::Scan(_));
     let has_whole_runs =
         !columns.members().any(|member| is_scan(member) || fold_of[member].is_some() || can_fire(&member));
-    let (mut slow, mut extremes, mut of_runs) = (0, 0, 0);
+    let (mut slow, mut folds_alone, mut of_runs) = (0, 0, 0);
     for item in &mut items {
         let Item::Pass(member) = *item else { continue };
         let is_slow = is_slow(member) && recipes[member].is_some();
-        let is_extreme = is_extreme(columns, member) && fold_of[member].is_some();
+        let is_fold = (is_side_by_side || is_extreme(columns, member)) && fold_of[member].is_some();
         let gains_runs = has_whole_runs && goes_by_runs(columns, member) && recipes[member].is_some();
-        if is_slow || is_extreme || gains_runs {
+        if is_slow || is_fold || gains_runs {
             *item = Item::Strip { members: vec![member], stored: vec![member] };
             slow += usize::from(is_slow);
-            extremes += usize::from(is_extreme);
+            folds_alone += usize::from(is_fold);
             of_runs += usize::from(gains_runs);
         }
     }
     let saved = SLOW_PASS * slow
-        + extremes
+        + folds_alone
         + of_runs
         + match items[..] {
             // A strip alone saves the loop over blocks as well.
@@ -111,7 +127,7 @@ pub(super) fn plan(
     if saved == 0 || !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
     }
-    let by_passes = has_whole_runs.then(|| {
+    let by_passes = (has_whole_runs || is_side_by_side).then(|| {
         let passes = items.iter().filter(|item| matches!(item, Item::Pass(_))).flat_map(Item::members);
         let read = passes.flat_map(|member| &operands[*member]);
         read.filter(|source| matches!(source, Source::Input(_)))
@@ -161,7 +177,7 @@ pub(super) fn plan(
     let mut schedule = scratch.schedule(steps.collect(), columns, block);
     let folds = || groups.iter().flat_map(|group: &Group| &group.folds);
     let has_folds = folds().next().is_some();
-    let has_eights = folds().any(|fold| fold.first.is_some() && fold.merge.is_none());
+    let has_eights = !is_side_by_side && folds().any(|fold| fold.first.is_some() && fold.merge.is_none());
     let can_fire = groups.iter().any(|group| group.again.is_some());
     if has_folds {
         schedule.at_once = 0;
@@ -173,6 +189,7 @@ pub(super) fn plan(
         by_passes,
         has_eights,
         has_folds,
+        is_side_by_side,
         open: Frequency::default(),
         can_fire,
         groups: groups.into(),
@@ -201,13 +218,17 @@ fn folds(
         let (kernel, fold, operands) = (&reduction.fold, number - 1, &columns.operands[member]);
         let source = operands[0];
         let arg = columns.index(source);
-        let other = operands.get(1).map(|source| columns.index(*source));
+        // Others name axes.
+        let other = kernel.pairs.and(operands.get(1)).map(|source| columns.index(*source));
         let first = kernel.first;
         let [is_one_run, has_last_axes] = runs_of(columns.qtype(source), reduction.axes);
+        let is_side_by_side = !is_one_run && !has_last_axes;
         let merge = kernel.take_lanes.filter(|_| is_one_run);
         let has_cells =
             [Some(arg), other].into_iter().flatten().all(|arg| matches!(lanes[arg], Some(Some(_))));
+        let mut has_axes_of_others = || *axes.get_or_insert(reduction.axes) == reduction.axes;
         let fits = match (first, merge) {
+            _ if is_side_by_side => has_cells && kernel.side_by_side.is_some() && has_axes_of_others(),
             // Words of presence in memory are counted faster than rows in registers.
             (None, _) => {
                 let is_computed = matches!(source, Source::Member(member) if is_recorded(member));
@@ -217,8 +238,7 @@ fn folds(
             (Some(FirstStage::Spread(_)), None) => has_cells && is_one_run,
             // All sums of leaves in strips have the same leaves.
             (Some(FirstStage::Sum(_)), None) => {
-                let stands_together = has_cells && has_last_axes && kernel.pairs.is_none();
-                stands_together && *axes.get_or_insert(reduction.axes) == reduction.axes
+                has_cells && has_last_axes && kernel.pairs.is_none() && has_axes_of_others()
             }
             (Some(_), None) => false,
         };
@@ -226,7 +246,18 @@ fn folds(
         let column = columns.of_member(member) as u16;
         let (arg, other, fold) = (arg as u16, other.map(|other| other as u16), fold as u16);
         let (pairs, spread) = (kernel.pairs, kernel.take_spread);
-        fits.then_some(FoldInStrip { arg, other, fold, column, first, pairs, merge, spread, counts })
+        fits.then_some(FoldInStrip {
+            arg,
+            other,
+            fold,
+            column,
+            first,
+            pairs,
+            merge,
+            spread,
+            counts,
+            is_side_by_side,
+        })
     };
     let mut folds: Vec<Option<FoldInStrip>> = columns.members().map(&mut fold).collect();
     // Where sums of several runs begin and end, those of pairs may not.
@@ -250,6 +281,16 @@ fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
     match columns.kernels[member] {
         Kernel::Reduction(reduction) => {
             matches!(reduction.fold.first, Some(FirstStage::Least | FirstStage::Greatest))
+        }
+        _ => false,
+    }
+}
+
+/// True if elements become one side by side, which a pass goes over row by row.
+pub(super) fn is_side_by_side(kernel: &Kernel, operand: &QType) -> bool {
+    match kernel {
+        Kernel::Reduction(reduction) => {
+            reduction.fold.side_by_side.is_some() && runs_of(operand, reduction.axes) == [false; 2]
         }
         _ => false,
     }

@@ -89,7 +89,7 @@ impl<'r> Blocks<'r> {
 
     /// Moves the columns that stand in order on by so many elements.
     #[inline]
-    fn move_on(&self, columns: &mut [Column], count: usize) {
+    pub(super) fn move_on(&self, columns: &mut [Column], count: usize) {
         for index in self.moving {
             let column = &mut columns[*index as usize];
             column.data = column.data.wrapping_add(count.wrapping_mul(column.step));

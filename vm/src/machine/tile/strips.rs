@@ -43,6 +43,8 @@ pub(super) struct StripPlan {
     pub(super) has_eights: bool,
     /// True if groups take in folds.
     pub(super) has_folds: bool,
+    /// True if the only group takes in elements that become one side by side.
+    pub(super) is_side_by_side: bool,
     /// How often lanes did not tell the result of a fold.
     pub(super) open: Frequency,
     /// True if groups can fire.
@@ -269,6 +271,11 @@ impl<W: Deref<Target = [isize]>> ColumnSteps<W> {
 }
 
 impl StripPlan {
+    /// What a mode means for the plan.
+    pub(super) fn mode(&self, strips: Strips) -> Strips {
+        if strips == Strips::Auto { self.auto } else { strips }
+    }
+
     /// The strips for a run over these columns, of which some are prefetched; none if there is no code for one, or no memory for
     /// code.
     #[cold]

@@ -1,0 +1,380 @@
+//! Elements that become one side by side: the one strip of a region adds each row of them to cells.
+//!
+//! ```text
+//! rows        0  1  2  3  4  5  6  7 | 8  9  …                    (300, 5) -> (5), rows of 5 elements
+//! cells       a  b  c  d  e  f  g  h | a  b  …                    a … h: 5 cells each, a row of a float is added to every eighth
+//! leaf        rows 0 … 71 in turn, ((a+b)+(c+d))+((e+f)+(g+h)) to a, rows 72 … 75 to a, a is the part of the leaf
+//! ```
+//!
+//! A column of the strip has the cells, which it reads and writes; they move from row to row as other columns do. Where all
+//! columns stand in order, eight rows are one run of elements, and their cells as well.
+//!
+//! What is taken in in any order has one row of cells, and parts of whole runs where no sum has leaves.
+
+use crate::machine::tile::axes::Elements;
+use crate::machine::tile::blocks::{Blocks, Outcome, Uneven};
+use crate::machine::tile::lowered::Stage;
+use crate::machine::tile::region::Region;
+use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
+use crate::operator::block::Column;
+use crate::operator::fold_kernel::{CHUNK, Folded};
+use crate::operator::nd_walk::Position;
+use crate::operator::runs::Runs;
+use crate::operator::side_by_side::SideBySide;
+use crate::strip::Lane;
+use crate::vector::fold::SUMS;
+use crate::vector::leaves::Leaves;
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+use std::ops::Range;
+
+/// Fewest elements of a row, unless eight of them stand in order.
+const LEAST_ROW: usize = 8;
+
+/// Most bytes of cells that rows are taken into as they come: they and what is read stay in a second cache.
+const MOST_CELLS: usize = 48 << 10;
+
+/// Bytes of cells, about, that are taken before others of longer rows.
+const TILE: usize = 16 << 10;
+
+/// The strip of a region whose elements become one side by side, and the elements that it finds where they lie.
+pub(super) struct StripSideBySide<'r> {
+    strip: &'r LoadedStrip,
+    elements: &'r Elements<'r>,
+    runs: Runs,
+}
+
+/// Cells of a fold.
+struct Cells<'k> {
+    /// Its number among those of the region.
+    fold: usize,
+    column: usize,
+    lane: Lane,
+    /// What they begin with.
+    start: u64,
+    kernel: &'k SideBySide,
+    /// The first one, while rows are taken in.
+    first: *mut u8,
+}
+
+impl Cells<'_> {
+    /// True if rows go to eight rows of cells in turn.
+    fn are_in_turn(&self) -> bool {
+        self.kernel.rows == SUMS
+    }
+}
+
+impl Region {
+    /// True if rows of elements are long enough for [`Blocks::run_side_by_side`], so far as sizes tell.
+    pub(super) fn has_rows_side_by_side(&self, elements: &Elements<'_>, runs: &[Runs]) -> bool {
+        let Some(Runs { run, width, .. }) = runs.first().copied() else { return false };
+        let sums = || self.folds.iter().filter_map(|fold| fold.kernel.side_by_side);
+        let are_all_in_turn = run >= SUMS && sums().all(|fold| fold.rows == SUMS);
+        let piece = if elements.run() > width && are_all_in_turn { SUMS * width } else { width };
+        width > 1 && piece.min(elements.run()) >= LEAST_ROW && elements.is_by_run()
+    }
+}
+
+impl<'r> Blocks<'r> {
+    /// The strip that takes in elements which become one side by side.
+    pub(super) fn side_by_side(&self) -> Option<StripSideBySide<'r>> {
+        match (self.strips, self.uneven) {
+            ([strip], Uneven::Elements(elements)) if self.region.is_side_by_side() => {
+                Some(StripSideBySide { strip, elements, runs: *self.runs.first()? })
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes in elements, row by row.
+    ///
+    /// # Safety
+    /// As [`Blocks::run`], for these columns, which stand at the first element of all; a leaf begins with the first of these
+    /// elements.
+    pub(super) unsafe fn run_side_by_side(
+        &self,
+        of: StripSideBySide<'_>,
+        columns: &mut [Column],
+        range: Range<usize>,
+        arena: &Bump,
+        folded: &mut [Folded<'_>],
+    ) -> Outcome {
+        let StripSideBySide { strip, elements, runs: Runs { run, width, .. } } = of;
+        let mut cells = BumpVec::with_capacity_in(strip.folds.len(), arena);
+        for fold in &strip.folds {
+            let kernel = &self.region.folds[fold.fold as usize].kernel;
+            let (Stage::SideBySide(lane, start), Some(kernel)) = (fold.stage, &kernel.side_by_side) else {
+                unreachable!("all of a strip becomes one side by side")
+            };
+            let (fold, column) = (fold.fold as usize, fold.column as usize);
+            columns[column].step = lane.bytes();
+            cells.push(Cells { fold, column, lane, start, kernel, first: std::ptr::null_mut() });
+        }
+        let has_leaves = cells.iter().any(Cells::are_in_turn);
+        let are_all_in_turn = cells.iter().all(Cells::are_in_turn);
+        let has_whole_runs = range == (0..self.rows) && !has_leaves;
+        let (mut leaves, _) = Leaves::from(run, range.start / width);
+        let row_bytes = |cells: &Cells<'_>| cells.kernel.rows * cells.lane.bytes();
+        let bytes: usize = cells.iter().map(row_bytes).sum();
+        let tile = match elements.run() >= width && bytes * width > MOST_CELLS {
+            true => (TILE / bytes).next_multiple_of(64).min(width),
+            false => width,
+        };
+        let of_call = arena.alloc_slice_copy(columns);
+        let (at, steps) = (Position::default(), Default::default());
+        let mut rows = Rows {
+            blocks: self,
+            strip,
+            elements,
+            columns,
+            of_call,
+            cells,
+            width,
+            tile,
+            are_all_in_turn,
+            at,
+            element: 0,
+            taken: 0,
+            steps,
+            arena,
+        };
+        self.poll()?;
+        rows.go_to(range.start);
+        while rows.element < range.end {
+            let size = if has_whole_runs { run } else { leaves.next_size() };
+            let in_turn = if has_leaves { size - size % SUMS } else { 0 };
+            rows.begin(if in_turn > 0 { SUMS } else { 1 }, folded);
+            // SAFETY: the caller's promise; cells are there.
+            unsafe {
+                rows.take_in(in_turn, SUMS)?;
+                if in_turn > 0 {
+                    rows.join(folded);
+                }
+                rows.take_in(size - in_turn, 1)?;
+            }
+            rows.end(size, folded);
+        }
+        Ok(())
+    }
+}
+
+/// Rows of elements that are taken in.
+struct Rows<'s> {
+    blocks: &'s Blocks<'s>,
+    strip: &'s LoadedStrip,
+    elements: &'s Elements<'s>,
+    /// At the next element.
+    columns: &'s mut [Column],
+    /// Columns of a call, which moves them.
+    of_call: &'s mut [Column],
+    cells: BumpVec<'s, Cells<'s>>,
+    /// Elements of a row.
+    width: usize,
+    /// Elements of it that are taken in before others.
+    tile: usize,
+    /// True if rows of all folds go to eight rows of cells in turn.
+    are_all_in_turn: bool,
+    at: Position,
+    /// The next element.
+    element: usize,
+    /// Elements since the last poll.
+    taken: usize,
+    /// By [`Piece`], as soon as they are needed.
+    steps: [Option<ColumnSteps<&'s [isize]>>; 3],
+    arena: &'s Bump,
+}
+
+/// What a strip takes at a time, again and again, and the rows of cells that rows go to in turn.
+#[derive(Clone, Copy)]
+enum Piece {
+    /// Eight rows that stand in order.
+    EightRows,
+    /// A row, or what stands in order of it, while rows go to eight rows of cells in turn.
+    InTurn,
+    /// The same while all go to one row of cells.
+    ToOne,
+}
+
+/// What is taken in next.
+struct Next {
+    /// Rows that are left, the one that has begun included.
+    rows: usize,
+    /// Rows of cells that they go to in turn.
+    turn: usize,
+    /// The one of the next element.
+    row: usize,
+    /// Its place in it.
+    column: usize,
+}
+
+/// What a strip takes in a call.
+struct Pieces {
+    kind: Piece,
+    /// Elements of a piece.
+    piece: usize,
+    /// Elements from one piece to the next.
+    stride: usize,
+    /// How often, at most.
+    most: usize,
+}
+
+impl<'s> Rows<'s> {
+    /// Makes so many rows of cells begin anew, of folds that have several.
+    fn begin(&mut self, rows: usize, folded: &mut [Folded<'_>]) {
+        for cells in &mut self.cells {
+            let count = rows.min(cells.kernel.rows) * self.width;
+            let (_, words) = folded[cells.fold].parts_and_lanes();
+            let words_of_cells = &mut words[..(count * cells.lane.bytes()).div_ceil(size_of::<u64>())];
+            // Zeros are written as bytes.
+            match cells.start {
+                0 => words_of_cells.fill(0),
+                start => words_of_cells.fill(start),
+            }
+            cells.first = words.as_mut_ptr().cast();
+        }
+    }
+
+    /// Joins the rows of cells.
+    fn join(&mut self, folded: &mut [Folded<'_>]) {
+        for cells in &mut self.cells {
+            let (_, words) = folded[cells.fold].parts_and_lanes();
+            (cells.kernel.join)(words, self.width);
+            cells.first = words.as_mut_ptr().cast();
+        }
+    }
+
+    /// Makes parts of the cells, which have taken in so many elements each.
+    fn end(&mut self, elements: usize, folded: &mut [Folded<'_>]) {
+        for cells in &self.cells {
+            let (parts, words) = folded[cells.fold].parts_and_lanes();
+            (cells.kernel.take)(parts, words, self.width, elements);
+        }
+    }
+
+    /// Moves the columns that stand in order to an element.
+    fn go_to(&mut self, element: usize) {
+        // Backwards it is a step of the type's whole range less so many elements.
+        self.blocks.move_on(self.columns, element.wrapping_sub(self.element));
+        self.element = element;
+    }
+
+    /// Takes in so many rows, which go to so many rows of cells in turn, from the first one on.
+    ///
+    /// # Safety
+    /// As [`Blocks::run_side_by_side`]; there are cells, and so many rows left of a run.
+    unsafe fn take_in(&mut self, rows: usize, turn: usize) -> Outcome {
+        let (first, end) = (self.element, self.element + rows * self.width);
+        for column in (0..self.width).step_by(self.tile) {
+            if rows > 0 {
+                self.go_to(first + column);
+            }
+            let mut next = Next { rows, turn, row: 0, column };
+            while next.rows > 0 {
+                // SAFETY: the caller's promise.
+                unsafe { self.call(&mut next, end)? };
+            }
+        }
+        self.go_to(end);
+        Ok(())
+    }
+
+    /// Takes in some rows, or what stands in order of one, up to an element.
+    ///
+    /// # Safety
+    /// As [`Rows::take_in`].
+    unsafe fn call(&mut self, next: &mut Next, end: usize) -> Outcome {
+        let left_of_run = self.elements.begin_run(&mut self.at, self.element, self.columns);
+        let Pieces { kind, piece, stride, most } =
+            self.pieces(next, left_of_run >= end - self.element, left_of_run);
+        let count = self.steps(kind, stride).runs_at_once(piece, CHUNK).min(most);
+        for cells in &self.cells {
+            let row = if cells.are_in_turn() { next.row } else { 0 };
+            let place = (row * self.width + next.column) * cells.lane.bytes();
+            self.columns[cells.column].data = cells.first.wrapping_add(place);
+        }
+        self.of_call.copy_from_slice(self.columns);
+        let Some(steps) = &self.steps[kind as usize] else { unreachable!("they were asked for above") };
+        // SAFETY: the caller's promise: the columns stand at the begin of a piece, behind which others stand by the steps. A
+        // strip reads a cell before it writes that, and no piece has a cell twice.
+        unsafe { self.strip.run_often(self.of_call, piece, count, steps) };
+        self.go_to(self.element + stride * count);
+        if stride < self.width {
+            next.column += stride * count;
+            if next.column < self.width {
+                return Ok(());
+            }
+            next.column = 0;
+        }
+        let rows = match kind {
+            Piece::EightRows => SUMS * count,
+            Piece::InTurn | Piece::ToOne if stride == self.width => count,
+            Piece::InTurn | Piece::ToOne => 1,
+        };
+        (next.rows, next.row) = (next.rows - rows, (next.row + rows) % next.turn);
+        self.taken += piece * count;
+        if self.taken >= CHUNK {
+            self.taken = 0;
+            self.blocks.poll()?;
+        }
+        Ok(())
+    }
+
+    /// What a strip takes next of a run that has so many elements left, perhaps all that are.
+    #[inline]
+    fn pieces(&self, next: &Next, has_all: bool, left_of_run: usize) -> Pieces {
+        let (width, run) = (self.width, self.elements.run());
+        let kind = if next.turn == 1 { Piece::ToOne } else { Piece::InTurn };
+        let left_of_turn = if next.turn == 1 { usize::MAX } else { next.turn - next.row };
+        let runs_left = || self.elements.runs_left(&self.at);
+        if run < width {
+            return Pieces {
+                kind,
+                piece: run,
+                stride: run,
+                most: runs_left().min((width - next.column) / run),
+            };
+        }
+        // A division takes long where rows are short.
+        let rows = match (run == width, has_all) {
+            (true, _) => runs_left().min(next.rows),
+            (false, true) => next.rows,
+            (false, false) => (left_of_run + next.column) / width,
+        };
+        let (are_eight, is_whole) = (next.turn == SUMS && next.row == 0 && rows >= SUMS, self.tile == width);
+        match run > width && are_eight && is_whole && self.are_all_in_turn {
+            true => Pieces {
+                kind: Piece::EightRows,
+                piece: SUMS * width,
+                stride: SUMS * width,
+                most: rows / SUMS,
+            },
+            false => {
+                let piece = self.tile.min(width - next.column);
+                Pieces { kind, piece, stride: width, most: rows.min(left_of_turn) }
+            }
+        }
+    }
+
+    /// By how many bytes columns move from one piece to the next, so many elements farther.
+    fn steps(&mut self, kind: Piece, stride: usize) -> &ColumnSteps<&'s [isize]> {
+        let (run, width, elements) = (self.elements.run(), self.width, self.elements);
+        let (columns, cells) = (&*self.columns, &self.cells);
+        let (strip, arena) = (self.strip, self.arena);
+        self.steps[kind as usize].get_or_insert_with(|| {
+            let is_of_cells = |column: usize| cells.iter().any(|cells| cells.column == column);
+            let in_order = columns.iter().enumerate().filter(|(column, _)| !is_of_cells(*column));
+            let in_order = in_order.map(|(column, of)| (column as u16, (of.step * stride) as isize));
+            let between_runs = elements.between_runs().filter(|_| run <= width);
+            let of_cells = cells.iter().map(|cells| {
+                let cells_on = match kind {
+                    Piece::EightRows => 0,
+                    _ if run < width => stride,
+                    Piece::InTurn if cells.are_in_turn() => width,
+                    Piece::InTurn | Piece::ToOne => 0,
+                };
+                (cells.column as u16, (cells_on * cells.lane.bytes()) as isize)
+            });
+            ColumnSteps::in_arena(strip, columns, in_order.chain(between_runs).chain(of_cells), arena)
+        })
+    }
+}
