@@ -168,8 +168,7 @@ fn rows_side_by_side() {
     let heights = [1, 2, 7, 8, 9, 16, 23, 64, 127, 128, 129, 300, 1025];
     let widths = [1, 2, 3, 7, 8, 9, 10, 31, 64, 101];
     let shapes = heights.iter().flat_map(|height| widths.map(|width| (*height, width)));
-    // Rows of many cells are taken in part by part.
-    for (height, width) in shapes.chain([(9, 1500), (130, 1001), (5, 5000)]) {
+    for (height, width) in shapes.chain([(130, 1001), (9, 70_000)]) {
         let shape = &[height, width];
         let floats = [
             ("x", of("NDARRAY_FLOAT64_NN", shape, number, false)),

@@ -26,6 +26,7 @@ pub mod facts;
 pub mod family;
 pub(crate) mod fold_kernel;
 mod fold_memory;
+mod fold_results;
 pub mod function;
 pub(crate) mod fused;
 pub(crate) mod fusible;

@@ -13,7 +13,8 @@
 use crate::layout::PlainSlot;
 use crate::operator::block::{Column, rows_of_word};
 use crate::operator::call::KernelCall;
-use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, results, take, take_lanes_of};
+use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, take, take_lanes_of};
+use crate::operator::fold_results::results;
 use crate::operator::general::GeneralKernel;
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::runs::Runs;

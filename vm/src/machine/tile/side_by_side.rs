@@ -31,12 +31,6 @@ use std::ops::Range;
 /// Fewest elements of a row, unless eight of them stand in order.
 const LEAST_ROW: usize = 8;
 
-/// Most bytes of cells that rows are taken into as they come: they and what is read stay in a second cache.
-const MOST_CELLS: usize = 48 << 10;
-
-/// Bytes of cells, about, that are taken before others of longer rows.
-const TILE: usize = 16 << 10;
-
 /// The strip of a region whose elements become one side by side, and the elements that it finds where they lie.
 pub(super) struct StripSideBySide<'r> {
     strip: &'r LoadedStrip,
@@ -114,12 +108,6 @@ impl<'r> Blocks<'r> {
         let are_all_in_turn = cells.iter().all(Cells::are_in_turn);
         let has_whole_runs = range == (0..self.rows) && !has_leaves;
         let (mut leaves, _) = Leaves::from(run, range.start / width);
-        let row_bytes = |cells: &Cells<'_>| cells.kernel.rows * cells.lane.bytes();
-        let bytes: usize = cells.iter().map(row_bytes).sum();
-        let tile = match elements.run() >= width && bytes * width > MOST_CELLS {
-            true => (TILE / bytes).next_multiple_of(64).min(width),
-            false => width,
-        };
         let of_call = arena.alloc_slice_copy(columns);
         let (at, steps) = (Position::default(), Default::default());
         let mut rows = Rows {
@@ -130,7 +118,6 @@ impl<'r> Blocks<'r> {
             of_call,
             cells,
             width,
-            tile,
             are_all_in_turn,
             at,
             element: 0,
@@ -170,8 +157,6 @@ struct Rows<'s> {
     cells: BumpVec<'s, Cells<'s>>,
     /// Elements of a row.
     width: usize,
-    /// Elements of it that are taken in before others.
-    tile: usize,
     /// True if rows of all folds go to eight rows of cells in turn.
     are_all_in_turn: bool,
     at: Position,
@@ -196,6 +181,7 @@ enum Piece {
 }
 
 /// What is taken in next.
+#[derive(Clone, Copy)]
 struct Next {
     /// Rows that are left, the one that has begun included.
     rows: usize,
@@ -212,8 +198,6 @@ struct Pieces {
     kind: Piece,
     /// Elements of a piece.
     piece: usize,
-    /// Elements from one piece to the next.
-    stride: usize,
     /// How often, at most.
     most: usize,
 }
@@ -253,8 +237,7 @@ impl<'s> Rows<'s> {
 
     /// Moves the columns that stand in order to an element.
     fn go_to(&mut self, element: usize) {
-        // Backwards it is a step of the type's whole range less so many elements.
-        self.blocks.move_on(self.columns, element.wrapping_sub(self.element));
+        self.blocks.move_on(self.columns, element - self.element);
         self.element = element;
     }
 
@@ -263,18 +246,12 @@ impl<'s> Rows<'s> {
     /// # Safety
     /// As [`Blocks::run_side_by_side`]; there are cells, and so many rows left of a run.
     unsafe fn take_in(&mut self, rows: usize, turn: usize) -> Outcome {
-        let (first, end) = (self.element, self.element + rows * self.width);
-        for column in (0..self.width).step_by(self.tile) {
-            if rows > 0 {
-                self.go_to(first + column);
-            }
-            let mut next = Next { rows, turn, row: 0, column };
-            while next.rows > 0 {
-                // SAFETY: the caller's promise.
-                unsafe { self.call(&mut next, end)? };
-            }
+        let end = self.element + rows * self.width;
+        let mut next = Next { rows, turn, row: 0, column: 0 };
+        while next.rows > 0 {
+            // SAFETY: the caller's promise.
+            unsafe { self.call(&mut next, end)? };
         }
-        self.go_to(end);
         Ok(())
     }
 
@@ -284,9 +261,8 @@ impl<'s> Rows<'s> {
     /// As [`Rows::take_in`].
     unsafe fn call(&mut self, next: &mut Next, end: usize) -> Outcome {
         let left_of_run = self.elements.begin_run(&mut self.at, self.element, self.columns);
-        let Pieces { kind, piece, stride, most } =
-            self.pieces(next, left_of_run >= end - self.element, left_of_run);
-        let count = self.steps(kind, stride).runs_at_once(piece, CHUNK).min(most);
+        let Pieces { kind, piece, most } = self.pieces(next, left_of_run >= end - self.element, left_of_run);
+        let count = self.steps(kind, piece).runs_at_once(piece, CHUNK).min(most);
         for cells in &self.cells {
             let row = if cells.are_in_turn() { next.row } else { 0 };
             let place = (row * self.width + next.column) * cells.lane.bytes();
@@ -297,20 +273,16 @@ impl<'s> Rows<'s> {
         // SAFETY: the caller's promise: the columns stand at the begin of a piece, behind which others stand by the steps. A
         // strip reads a cell before it writes that, and no piece has a cell twice.
         unsafe { self.strip.run_often(self.of_call, piece, count, steps) };
-        self.go_to(self.element + stride * count);
-        if stride < self.width {
-            next.column += stride * count;
-            if next.column < self.width {
-                return Ok(());
-            }
-            next.column = 0;
-        }
+        self.go_to(self.element + piece * count);
+        next.column += piece * count;
         let rows = match kind {
             Piece::EightRows => SUMS * count,
-            Piece::InTurn | Piece::ToOne if stride == self.width => count,
-            Piece::InTurn | Piece::ToOne => 1,
+            Piece::InTurn | Piece::ToOne if piece == self.width => count,
+            Piece::InTurn | Piece::ToOne => usize::from(next.column == self.width),
         };
-        (next.rows, next.row) = (next.rows - rows, (next.row + rows) % next.turn);
+        if rows > 0 {
+            *next = Next { rows: next.rows - rows, row: (next.row + rows) % next.turn, column: 0, ..*next };
+        }
         self.taken += piece * count;
         if self.taken >= CHUNK {
             self.taken = 0;
@@ -327,48 +299,38 @@ impl<'s> Rows<'s> {
         let left_of_turn = if next.turn == 1 { usize::MAX } else { next.turn - next.row };
         let runs_left = || self.elements.runs_left(&self.at);
         if run < width {
-            return Pieces {
-                kind,
-                piece: run,
-                stride: run,
-                most: runs_left().min((width - next.column) / run),
-            };
+            return Pieces { kind, piece: run, most: runs_left().min((width - next.column) / run) };
+        }
+        if width > CHUNK {
+            return Pieces { kind, piece: CHUNK.min(width - next.column), most: 1 };
         }
         // A division takes long where rows are short.
         let rows = match (run == width, has_all) {
             (true, _) => runs_left().min(next.rows),
             (false, true) => next.rows,
-            (false, false) => (left_of_run + next.column) / width,
+            (false, false) => left_of_run / width,
         };
-        let (are_eight, is_whole) = (next.turn == SUMS && next.row == 0 && rows >= SUMS, self.tile == width);
-        match run > width && are_eight && is_whole && self.are_all_in_turn {
-            true => Pieces {
-                kind: Piece::EightRows,
-                piece: SUMS * width,
-                stride: SUMS * width,
-                most: rows / SUMS,
-            },
-            false => {
-                let piece = self.tile.min(width - next.column);
-                Pieces { kind, piece, stride: width, most: rows.min(left_of_turn) }
-            }
+        let are_eight = next.turn == SUMS && next.row == 0 && rows >= SUMS && SUMS * width <= CHUNK;
+        match run > width && are_eight && self.are_all_in_turn {
+            true => Pieces { kind: Piece::EightRows, piece: SUMS * width, most: rows / SUMS },
+            false => Pieces { kind, piece: width, most: rows.min(left_of_turn) },
         }
     }
 
-    /// By how many bytes columns move from one piece to the next, so many elements farther.
-    fn steps(&mut self, kind: Piece, stride: usize) -> &ColumnSteps<&'s [isize]> {
+    /// By how many bytes columns move from one piece of so many elements to the next.
+    fn steps(&mut self, kind: Piece, piece: usize) -> &ColumnSteps<&'s [isize]> {
         let (run, width, elements) = (self.elements.run(), self.width, self.elements);
         let (columns, cells) = (&*self.columns, &self.cells);
         let (strip, arena) = (self.strip, self.arena);
         self.steps[kind as usize].get_or_insert_with(|| {
             let is_of_cells = |column: usize| cells.iter().any(|cells| cells.column == column);
             let in_order = columns.iter().enumerate().filter(|(column, _)| !is_of_cells(*column));
-            let in_order = in_order.map(|(column, of)| (column as u16, (of.step * stride) as isize));
+            let in_order = in_order.map(|(column, of)| (column as u16, (of.step * piece) as isize));
             let between_runs = elements.between_runs().filter(|_| run <= width);
             let of_cells = cells.iter().map(|cells| {
                 let cells_on = match kind {
                     Piece::EightRows => 0,
-                    _ if run < width => stride,
+                    _ if run < width => piece,
                     Piece::InTurn if cells.are_in_turn() => width,
                     Piece::InTurn | Piece::ToOne => 0,
                 };
