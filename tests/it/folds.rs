@@ -165,10 +165,9 @@ fn rows_side_by_side() {
     };
     let folds =
         "nd.sum(d, 0), nd.max(d, 0), nd.min(d, 0), nd.mean(d, 0), nd.count(d, 0), nd.any(d, 0), nd.all(d, 0)";
-    let heights = [1, 2, 7, 8, 9, 16, 23, 64, 127, 128, 129, 300, 1025];
-    let widths = [1, 2, 3, 7, 8, 9, 10, 31, 64, 101];
-    let shapes = heights.iter().flat_map(|height| widths.map(|width| (*height, width)));
-    for (height, width) in shapes.chain([(130, 1001), (9, 70_000)]) {
+    let heights = [1, 7, 8, 9, 23, 128, 129, 300];
+    let widths = [1, 2, 7, 8, 9, 31, 101];
+    for (height, width) in heights.iter().flat_map(|height| widths.map(|width| (*height, width))) {
         let shape = &[height, width];
         let floats = [
             ("x", of("NDARRAY_FLOAT64_NN", shape, number, false)),
@@ -210,16 +209,10 @@ fn rows_side_by_side() {
             "d = bool.less(x, 10); core.make_tuple(nd.sum(d, 0), nd.count(d, 0), nd.any(d, 0), nd.all(d, 0))";
         check(counted, &wide);
     }
-    for shape in [
-        [3, 17, 10],
-        [2, 300, 9],
-        [5, 8, 64],
-        [2, 19, 1100],
-        [19, 40, 30],
-        [1, 40, 3],
-        [4, 1, 12],
-        [7, 130, 1],
-    ] {
+    // Rows of many elements are parted, so that somebody can stop the run.
+    let long = [("x", of("NDARRAY_FLOAT64_NN", &[9, 70_000], number, false))];
+    check("core.make_tuple(nd.sum(x * 0.5, 0), nd.max(x, 0))", &long);
+    for shape in [[3, 17, 10], [2, 300, 9], [5, 8, 64], [19, 40, 30], [1, 40, 3], [4, 1, 12], [7, 130, 1]] {
         let [outer, height, width] = shape;
         let inputs = [
             ("x", of("NDARRAY_FLOAT64_NNN", &shape, number, false)),
