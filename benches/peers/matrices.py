@@ -419,6 +419,56 @@ def pair_distances(p, q, out):
             out[i, j] = math.sqrt(t)
 
 
+@work(XY, "nd.sum(x*y, 0)", C)
+def column_dots(x, y, out):
+    out[:] = 0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[j] += x[i, j] * y[i, j]
+
+
+@work(XY, "nd.sum(x*y, 1) / (math.sqrt(nd.sum(x*x, 1)) * math.sqrt(nd.sum(y*y, 1)))", R)
+def row_cosines(x, y, out):
+    for i in range(x.shape[0]):
+        t = a = b = 0.0
+        for j in range(x.shape[1]):
+            t += x[i, j] * y[i, j]
+            a += x[i, j] * x[i, j]
+            b += y[i, j] * y[i, j]
+        out[i] = t / (math.sqrt(a) * math.sqrt(b))
+
+
+@work(XW, "nd.sum(x * nd.expand_dims(w, 1), 0) / nd.sum(w)", C)
+def weighted_column_means(x, w, out):
+    out[:] = 0
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += w[i]
+        for j in range(x.shape[1]):
+            out[j] += x[i, j] * w[i]
+    for j in range(x.shape[1]):
+        out[j] /= s
+
+
+@work({"a": (U(-1, 1), lambda r, c: (r // 10, 10)), "b": (U(-1, 1), lambda r, c: (10, c))},
+      "nd.sum(nd.expand_dims(a, 2) * nd.expand_dims(b, 0), 1)", lambda r, c: (r // 10, c))
+def matrix_product(a, b, out):
+    out[:] = 0
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            for j in range(b.shape[1]):
+                out[i, j] += a[i, k] * b[k, j]
+
+
+@work({"x": (U(-1, 1), CUBE)}, "nd.sum(x, 0)", lambda r, c: (10, c))
+def plane_sums(x, out):
+    out[:] = 0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            for k in range(x.shape[2]):
+                out[j, k] += x[i, j, k]
+
+
 def opened(name, work, size, program, directory):
     """Writes the arrays of a workload and opens the program; the arrays."""
     rng, arrays, lines = np.random.default_rng(12345), {}, []

@@ -381,6 +381,34 @@ impl NdHandle {
         (self.rows().qtype(), self.rows().view())
     }
 
+    /// The first element and the sizes of axes, if the elements are of this type and stand one after the other, the last axis
+    /// fastest, each at a multiple of its size. It copies no axes, as a view does.
+    #[inline]
+    pub(crate) fn in_order(&self, qtype: NdType) -> Option<(*const u8, &[usize])> {
+        let loan = self.held.loan();
+        let (of, first, shape, strides) = match loan.and_then(|loan| loan.elements.as_ref()) {
+            Some(lent) => {
+                (lent.qtype, lent.bytes.cast_const().wrapping_add(lent.start), &lent.shape, &lent.strides)
+            }
+            None => match loan.and_then(NdLoan::in_room) {
+                Some((room, written)) => {
+                    (written.qtype, room.first.cast_const(), &written.shape, &written.strides)
+                }
+                None => self.rows().place(),
+            },
+        };
+        let mut next = cell_size(qtype.element());
+        let is_aligned = first.addr().is_multiple_of(next);
+        let rank = qtype.rank();
+        for (size, stride) in shape[..rank].iter().zip(&strides[..rank]).rev() {
+            if *size != 1 && *stride != next as isize {
+                return None;
+            }
+            next = next.wrapping_mul(*size);
+        }
+        (of == qtype && is_aligned && next > 0).then_some((first, &shape[..rank]))
+    }
+
     /// Makes the bytes of truth values that a kernel has written 0 or 1; a shared array was checked when it was made.
     pub(crate) fn keep_truths(&mut self) {
         match &mut self.held {

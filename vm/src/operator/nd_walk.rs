@@ -52,6 +52,11 @@ impl Space {
         space
     }
 
+    /// One run of so many elements.
+    pub(crate) fn of_run(elements: usize) -> Space {
+        Space { shape: [elements, 1, 1, 1, 1, 1], rank: 1, least_run: SHORT_RUN }
+    }
+
     /// Sizes of the axes that are left; the last one is that of runs.
     pub(crate) fn sizes(&self) -> &[usize] {
         &self.shape[..self.rank]

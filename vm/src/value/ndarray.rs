@@ -166,6 +166,13 @@ impl NdRows {
         NdView::trusted(self.qtype, bytes, self.start, (&self.shape, &self.strides))
     }
 
+    /// The type, where the first element stands, and sizes and strides of axes, those beyond the last axis included.
+    #[inline]
+    pub(crate) fn place(&self) -> (NdType, *const u8, &Shape, &Strides) {
+        let first = self.cells.as_ptr().cast::<u8>().wrapping_add(self.start);
+        (self.qtype, first, &self.shape, &self.strides)
+    }
+
     /// Makes room for numbers one after the other and gives their cells, which are zero or what stood there.
     ///
     /// # Panics

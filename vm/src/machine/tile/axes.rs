@@ -15,7 +15,7 @@ use crate::operator::cell::Strips;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
-use crate::value::shape::{Shape, Strides};
+use crate::value::shape::{Shape, Strides, padded};
 use crate::value::{Fault, NdType, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
@@ -67,6 +67,10 @@ impl Region {
         strips: Strips,
         arena: &'a Bump,
     ) -> Result<Elements<'a>, Box<MemberFault>> {
+        // SAFETY: the caller's promise.
+        if let Some(elements) = unsafe { self.elements_in_order(axes, frame, columns, arena) } {
+            return Ok(elements);
+        }
         let rank = axes.rank();
         let mut arrays = BumpVec::with_capacity_in(self.inputs.len(), arena);
         let mut seen = 0;
@@ -144,6 +148,60 @@ impl Region {
             walks,
             moving,
             strided: strided.into_bump_slice(),
+        })
+    }
+
+    /// The same if every input has all axes, and every input and output stands in order: then there is one run, and no view has
+    /// to be looked at. It leaves any data in columns otherwise.
+    ///
+    /// # Safety
+    /// As [`Region::load_elements`].
+    #[inline]
+    unsafe fn elements_in_order<'a>(
+        &self,
+        axes: NdType,
+        frame: *const u8,
+        columns: &mut [Column],
+        arena: &'a Bump,
+    ) -> Option<Elements<'a>> {
+        // SAFETY: the caller's promise: the handle of an array stands in its slot.
+        let handle_at = |offset: u32| unsafe { &*frame.add(offset as usize).cast::<NdHandle>() };
+        let mut shape: Option<&[usize]> = None;
+        for (column, input) in columns.iter_mut().zip(&self.inputs) {
+            match input.place {
+                InputPlace::Elements { offset, qtype } => {
+                    let has_all_axes = input.extent() == Some(self.extent) && input.through.is_empty();
+                    let (first, sizes) = handle_at(offset).in_order(qtype).filter(|_| has_all_axes)?;
+                    if *shape.get_or_insert(sizes) != sizes {
+                        return None;
+                    }
+                    (column.data, column.step) = (first, cell_size(qtype.element()));
+                }
+                InputPlace::Scalar { offset, .. } => {
+                    // SAFETY: the caller's promise; elements are never optional.
+                    column.data = unsafe { frame.add(offset as usize) };
+                }
+                InputPlace::Array { .. } => unreachable!("a region of elements"),
+            }
+        }
+        let sizes = shape?;
+        let is_strided = |output: &Output| {
+            let qtype = output.slot.qtype().nd().expect("an output over axes");
+            handle_at(output.slot.offset()).strided_room(qtype, sizes).is_some()
+        };
+        if self.outputs.iter().any(is_strided) {
+            return None;
+        }
+        Some(Elements {
+            rank: axes.rank(),
+            shape: padded(sizes, 1),
+            space: Space::of_run(sizes.iter().product()),
+            seen: 0,
+            takes_runs: false,
+            is_by_run: true,
+            walks: &[],
+            moving: arena.alloc_slice_copy(&self.moving),
+            strided: &[],
         })
     }
 

@@ -121,6 +121,7 @@ impl<'r> Blocks<'r> {
             are_all_in_turn,
             at,
             element: 0,
+            is_first: true,
             taken: 0,
             steps,
             arena,
@@ -162,6 +163,8 @@ struct Rows<'s> {
     at: Position,
     /// The next element.
     element: usize,
+    /// True before the first rows.
+    is_first: bool,
     /// Elements since the last poll.
     taken: usize,
     /// By [`Piece`], as soon as they are needed.
@@ -209,13 +212,15 @@ impl<'s> Rows<'s> {
             let count = rows.min(cells.kernel.rows) * self.width;
             let (_, words) = folded[cells.fold].parts_and_lanes();
             let words_of_cells = &mut words[..(count * cells.lane.bytes()).div_ceil(size_of::<u64>())];
-            // Zeros are written as bytes.
+            // Zeros are written as bytes; they are there at first.
             match cells.start {
+                0 if self.is_first => {}
                 0 => words_of_cells.fill(0),
                 start => words_of_cells.fill(start),
             }
             cells.first = words.as_mut_ptr().cast();
         }
+        self.is_first = false;
     }
 
     /// Joins the rows of cells.
