@@ -1,43 +1,19 @@
-//! ELF files, as far as they are looked at without being loaded: where one ends, and the numbers that its symbols name.
-//!
-//! ```text
-//! header ─┬─ segments: place in the file, address in memory
-//!         └─ sections ── dynamic symbols: name, address ──segments──> bytes of the file
-//! ```
+//! ELF files, as far as they are looked at without being loaded: whether one is whole, and the numbers that its symbols name.
 //!
 //! Loading would run what a library begins with, and a file that was cut would end the process. Only files of 64 bits,
-//! lowest byte first, are known. Every place is compared with the size of the file before it is read.
+//! lowest byte first, are known. The crate `object` compares every place with the size of the file before it reads there.
 
-/// The kind of a segment that is loaded.
-const LOADED: u32 = 1;
-/// The kind of the section of dynamic symbols.
-const DYNAMIC_SYMBOLS: u32 = 11;
-/// Bytes of a symbol.
-const SYMBOL_SIZE: usize = 24;
+use object::LittleEndian as Little;
+use object::elf::{FileHeader64, PT_LOAD, ProgramHeader64, SHT_DYNSYM};
+use object::read::elf::{FileHeader, ProgramHeader, Sym};
+
+/// The header of a file that is known.
+type Header = FileHeader64<Little>;
 
 /// An ELF file in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Elf<'b> {
     bytes: &'b [u8],
-}
-
-/// A table of the header.
-struct Table {
-    first: u64,
-    row_size: u16,
-    count: u16,
-}
-
-impl Table {
-    fn end(&self) -> Option<u64> {
-        self.first.checked_add(u64::from(self.row_size) * u64::from(self.count))
-    }
-
-    /// Where the rows begin.
-    fn rows(&self) -> impl Iterator<Item = Option<usize>> + use<> {
-        let (first, size) = (self.first, u64::from(self.row_size));
-        (0..u64::from(self.count)).map(move |row| usize::try_from(first.checked_add(row * size)?).ok())
-    }
 }
 
 impl<'b> Elf<'b> {
@@ -48,87 +24,42 @@ impl<'b> Elf<'b> {
 
     /// True if nothing is missing of its segments and tables.
     pub(super) fn is_whole(self) -> bool {
-        self.end().is_some_and(|end| end <= self.bytes.len() as u64)
-    }
-
-    /// Where it ends, by its headers; `None` if these are cut.
-    fn end(self) -> Option<u64> {
-        let mut end = self.segments()?.end()?.max(self.sections()?.end()?);
-        for row in self.segments()?.rows() {
-            let (place, size) = (self.word(row?, 8)?, self.word(row?, 32)?);
-            end = end.max(place.checked_add(size)?);
-        }
-        Some(end)
+        let Some(header) = self.header() else { return false };
+        let has_sections = header.section_headers(Little, self.bytes).is_ok();
+        let has_segments = self.segments(header).is_some_and(|segments| {
+            segments.len() == usize::from(header.e_phnum(Little))
+                && segments.iter().all(|segment| segment.data(Little, self.bytes).is_ok())
+        });
+        has_sections && has_segments
     }
 
     /// The number of 32 bits that a symbol names.
     pub(super) fn number(self, symbol: &str) -> Option<u32> {
         let address = self.address(symbol)?;
-        for row in self.segments()?.rows() {
-            let row = row?;
-            let (place, begin, size) = (self.word(row, 8)?, self.word(row, 16)?, self.word(row, 32)?);
-            if self.half_word(row, 0)? == LOADED && address >= begin && address - begin < size {
-                return self.half_word(usize::try_from(place.checked_add(address - begin)?).ok()?, 0);
-            }
-        }
-        None
+        let mut loaded =
+            self.segments(self.header()?)?.iter().filter(|segment| segment.p_type(Little) == PT_LOAD);
+        let bytes = loaded.find_map(|segment| segment.data_range(Little, self.bytes, address, 4).ok()?)?;
+        Some(u32::from_le_bytes(*bytes.first_chunk()?))
     }
 
     /// Where a symbol of the file stands when it is loaded at 0.
     fn address(self, symbol: &str) -> Option<u64> {
-        let sections = self.sections()?;
-        for row in sections.rows() {
-            let row = row?;
-            if self.half_word(row, 4)? != DYNAMIC_SYMBOLS {
-                continue;
-            }
-            let link = usize::try_from(self.half_word(row, 40)?).ok()?;
-            let texts = self.contents(sections.rows().nth(link)??)?;
-            for entry in self.contents(row)?.chunks_exact(SYMBOL_SIZE) {
-                let entry = Elf { bytes: entry };
-                let name = texts.get(usize::try_from(entry.half_word(0, 0)?).ok()?..)?;
-                let is_it = name.strip_prefix(symbol.as_bytes()).is_some_and(|rest| rest.first() == Some(&0));
-                // A symbol without a section is one of another library.
-                if is_it && entry.quarter_word(6)? != 0 {
-                    return entry.word(8, 0);
-                }
-            }
-        }
-        None
+        let sections = self.header()?.sections(Little, self.bytes).ok()?;
+        let symbols = sections.symbols(Little, self.bytes, SHT_DYNSYM).ok()?;
+        // A symbol without a section is one of another library.
+        let mut own = symbols.iter().filter(|entry| !entry.is_undefined(Little));
+        let is_it = |entry: &&_| {
+            Sym::name(*entry, Little, symbols.strings()).is_ok_and(|name| name == symbol.as_bytes())
+        };
+        own.find(is_it).map(|entry| entry.st_value(Little))
     }
 
-    /// The bytes of the section that a row describes.
-    fn contents(self, row: usize) -> Option<&'b [u8]> {
-        let first = usize::try_from(self.word(row, 24)?).ok()?;
-        self.bytes.get(first..first.checked_add(usize::try_from(self.word(row, 32)?).ok()?)?)
+    fn header(self) -> Option<&'b Header> {
+        Header::parse(self.bytes).ok()
     }
 
-    fn segments(self) -> Option<Table> {
-        Some(Table {
-            first: self.word(32, 0)?,
-            row_size: self.quarter_word(54)?,
-            count: self.quarter_word(56)?,
-        })
-    }
-
-    fn sections(self) -> Option<Table> {
-        Some(Table {
-            first: self.word(40, 0)?,
-            row_size: self.quarter_word(58)?,
-            count: self.quarter_word(60)?,
-        })
-    }
-
-    fn quarter_word(self, at: usize) -> Option<u16> {
-        Some(u16::from_le_bytes(*self.bytes.get(at..)?.first_chunk()?))
-    }
-
-    fn half_word(self, row: usize, at: usize) -> Option<u32> {
-        Some(u32::from_le_bytes(*self.bytes.get(row.checked_add(at)?..)?.first_chunk()?))
-    }
-
-    fn word(self, row: usize, at: usize) -> Option<u64> {
-        Some(u64::from_le_bytes(*self.bytes.get(row.checked_add(at)?..)?.first_chunk()?))
+    fn segments(self, header: &Header) -> Option<&'b [ProgramHeader64<Little>]> {
+        header.program_headers(Little, self.bytes).ok()
     }
 }
 
@@ -148,9 +79,12 @@ mod tests {
         for size in [7, 63, 64, 100, 1000, own.len() / 2, own.len() - 1] {
             assert!(!Elf { bytes: &own[..size] }.is_whole());
         }
-        let mut wild = own.clone();
-        wild[32..40].fill(0xff);
-        assert!(!Elf { bytes: &wild }.is_whole());
+        // Where the segments stand, and where the sections do; nowhere is no place for segments that there are.
+        for (place, byte) in [(32, 0xff), (32, 0), (40, 0xff)] {
+            let mut wild = own.clone();
+            wild[place..place + 8].fill(byte);
+            assert!(!Elf { bytes: &wild }.is_whole(), "{byte} at {place}");
+        }
         assert!(Elf::of(b"").is_none() && Elf::of(b"no library").is_none());
     }
 
@@ -168,14 +102,18 @@ mod tests {
         assert_eq!(elf.number("a_abi"), Some(6));
         assert_eq!([elf.number("b_abi"), elf.number("a_ab"), elf.number("")], [None; 3]);
         for size in 0..bytes.len() {
-            Elf { bytes: &bytes[..size] }.number("a_abi");
+            let cut = Elf { bytes: &bytes[..size] };
+            assert!(!cut.is_whole(), "{size} of {} bytes", bytes.len());
+            cut.number("a_abi");
         }
         let mut random = fastrand::Rng::with_seed(22);
         let mut changed = bytes.clone();
         for _ in 0..20_000 {
             let at = if random.bool() { random.usize(..64) } else { random.usize(..bytes.len()) };
             changed[at] = random.u8(..);
-            Elf { bytes: &changed }.number("a_abi");
+            let elf = Elf { bytes: &changed };
+            elf.number("a_abi");
+            elf.is_whole();
             if random.u8(..) == 0 {
                 changed.clone_from(&bytes);
             }
