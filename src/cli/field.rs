@@ -10,7 +10,7 @@ use crate::cli::field_batch::run_batch;
 use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs};
 use crate::cli::field_explain::{explain_json, explain_text, figure};
 use crate::cli::field_plot::{draw_field, plots};
-use crate::cli::field_tier::{StageFiles, field_tier, note_interpreted, programs_text};
+use crate::cli::field_tier::{StageFiles, check_backend, field_tier, note_interpreted, programs_text};
 use crate::cli::fit::write;
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::targets::{check_distinct, check_ending};
@@ -118,7 +118,7 @@ fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldF
 fn batch(file: &Path, args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
     let json = read_json(&text).map_err(|report| (vec![report], None))?;
-    let tier = field_tier(args.tier, args.cache).map_err(|report| (vec![report], None))?;
+    let tier = field_tier((args.tier, args.backend), args.cache).map_err(|report| (vec![report], None))?;
     let budget = (&args.budget, &args.budget.shared());
     run_batch(&json, budget, args.threads.into(), &tier).map_err(|report| (vec![report], None))
 }
@@ -147,7 +147,7 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     }
     set_scalars(&program, &args.scalars, &mut data).map_err(one)?;
     let swaps = swaps(&program, &args.swap).map_err(one)?;
-    let tier = field_tier(args.tier, args.cache).map_err(one)?;
+    let tier = field_tier((args.tier, args.backend), args.cache).map_err(one)?;
     let failed = |errors: &[FieldError]| errors.iter().map(field_report).collect::<Vec<Report>>();
     let completed = data.complete_within(&program, &account);
     completed.map_err(|problem| (failed(&[problem.into()]), None))?;
@@ -258,6 +258,7 @@ fn explain_programs(
     source: Option<Source>,
 ) -> Result<String, FieldFailure> {
     let one = |report: Report| (vec![report], None);
+    check_backend((tier, args.backend)).map_err(one)?;
     if let Some(path) = &args.data {
         read_data(program, path, &mut data, &Unlimited).map_err(one)?;
     }

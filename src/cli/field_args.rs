@@ -51,6 +51,9 @@ pub struct FieldRunArgs {
     /// What runs the operations; values and errors are the same.
     #[arg(long, value_enum, default_value_t = TierArg::Interpreter)]
     pub tier: TierArg,
+    /// The language of `--tier native`; statements without a form in it run on the interpreter.
+    #[arg(long, value_enum, default_value_t = SourceArg::C)]
+    pub backend: SourceArg,
     /// How long libraries of `--tier native` are kept.
     #[arg(long, value_enum, default_value_t = CacheArg::Persistent)]
     pub cache: CacheArg,

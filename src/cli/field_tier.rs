@@ -14,18 +14,29 @@ use cembra_vm::value::Category;
 /// The tier of an argument.
 ///
 /// # Errors
-/// This build has no such tier, or there is no C compiler.
-pub(super) fn field_tier(tier: TierArg, cache: CacheArg) -> Result<FieldTier, Report> {
+/// This build has no such tier, there is no compiler, or a backend has another tier than `native`.
+pub(super) fn field_tier(
+    (tier, backend): (TierArg, SourceArg),
+    cache: CacheArg,
+) -> Result<FieldTier, Report> {
+    check_backend((tier, backend))?;
     let refused = |what: String| Report::new(Category::Host, Phase::Compile, what);
     match tier {
         TierArg::Interpreter => Ok(FieldTier::Interpreter),
         TierArg::Jit if cfg!(feature = "jit") => Ok(FieldTier::Jit),
         TierArg::Jit => Err(refused("--tier jit: built without the feature `jit`".to_owned())),
         TierArg::Native => {
-            let cache = native_cache(cache, SourceArg::C);
+            let cache = native_cache(cache, backend);
             cache.map(FieldTier::Native).map_err(|error| refused(format!("--tier native: {error}")))
         }
     }
+}
+
+/// A backend is of the tier `native`.
+pub(super) fn check_backend((tier, backend): (TierArg, SourceArg)) -> Result<(), Report> {
+    let fits = backend == SourceArg::C || tier == TierArg::Native;
+    let refused = || Report::new(Category::Parse, Phase::Compile, "--backend needs --tier native");
+    fits.then_some(()).ok_or_else(refused)
 }
 
 /// Says which statements the interpreter runs although another tier was asked for, and why.

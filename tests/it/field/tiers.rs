@@ -296,6 +296,16 @@ fn commands_take_a_tier() {
     let explain = ["field", "explain", "heat.field", "--tier", "native", "--cache", "process"];
     let stages = cembra(&explain).1;
     assert!(stages.contains(", C compiler ") && stages.contains(", publish "), "{stages}");
+    // A language without arrays has no form for a statement over points.
+    let rust = ["field", "run", "heat.field", "--tier", "native", "--backend", "rust"];
+    let found = cembra(&rust);
+    assert_eq!((found.0, &found.1), (plain.0, &plain.1));
+    assert!(found.2.starts_with("note: the interpreter runs statement 1 (`v`): "), "{}", found.2);
+    assert_eq!(found.2.lines().count(), 1, "{}", found.2);
+    for command in ["run", "explain"] {
+        let found = cembra(&["field", command, "heat.field", "--tier", "interpreter", "--backend", "rust"]);
+        assert!(!found.0 && found.2.contains("--backend needs --tier native"), "{found:?}");
+    }
     // A compiler that is none is an error, not another tier.
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cembra"));
     command.args(["field", "run", "heat.field", "--tier", "native"]).current_dir(place.path());
