@@ -256,6 +256,31 @@ fn all_instructions_give_the_same_bits() {
     none(complaints);
 }
 
+/// One number takes a fast path where there is one, rows do not. `CEMBRA_POINTS` says how many random numbers.
+#[test]
+fn fast_paths_give_the_bits_of_rows() {
+    let count = std::env::var("CEMBRA_POINTS").map_or(100_000, |n| n.parse().expect("a number"));
+    let mantissas = [0, 1, 0x5_5555_5555_5555, 0x6_a09e_667f_3bcc, 0x6_a09e_667f_3bcd, 0xf_ffff_ffff_ffff];
+    let powers = (0..0x800u64)
+        .flat_map(|exponent| mantissas.map(|mantissa| f64::from_bits(exponent << 52 | mantissa)));
+    let borders = [700.0f64, 709.782712893384, 745.1332191019412, f64::MIN_POSITIVE, f64::MAX];
+    let borders = borders.into_iter().flat_map(|x| [x.next_down(), x, x.next_up()]);
+    let both = powers.chain(borders).flat_map(|x| [x, -x]);
+    let mut x: Vec<f64> = both.collect();
+    x.extend(spread(count));
+    let mut rows = vec![0.0; x.len()];
+    let mut complaints = Vec::new();
+    for function in double::unary_functions().iter().filter(|function| ["exp", "ln"].contains(&function.name))
+    {
+        let ones: Vec<f64> = x.iter().map(|x| (function.one)(*x)).collect();
+        for level in Level::available().iter().copied().filter(|level| *level != Level::Baseline) {
+            (function.rows_on)(level, &x, &mut rows);
+            complaints.extend(differences(function.name, level, &ones, &rows));
+        }
+    }
+    none(complaints);
+}
+
 #[test]
 fn exact_cases() {
     for k in -1022..1024i32 {

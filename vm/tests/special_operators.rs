@@ -12,7 +12,9 @@ use cembra_vm::strip::{Lane, List, Op, record_domain};
 use cembra_vm::value::array::{ArrayClass, ArrayType};
 use cembra_vm::value::qtype::{FLOAT32, FLOAT64};
 use cembra_vm::value::{Category, QType, ScalarType};
+use cembra_vm::vector::math::dispatch::Unary;
 use cembra_vm::vector::math::domain::{Domain, overflows};
+use cembra_vm::vector::math::functions::UnaryVisitor;
 use cembra_vm::vector::math::real::{Binary64, Software};
 use cembra_vm::vector::math::{double, single};
 use draft::Draft;
@@ -146,6 +148,36 @@ fn operators_are_the_functions_that_they_say() {
 }
 
 /// The operator over arrays is the same function.
+/// The value of a function by its fast path, if a number takes it.
+struct ByFastPath(f64);
+
+impl UnaryVisitor for ByFastPath {
+    type Output = Option<f64>;
+
+    fn visit<F: Unary>(self) -> Option<f64> {
+        F::is_fast(number(self.0)).then(|| F::fast(number(self.0)).get())
+    }
+}
+
+/// Code that takes a fast path looks for neither domains nor overflows.
+#[test]
+fn what_takes_a_fast_path_is_not_refused() {
+    let borders = [700.0, -700.0, f64::MIN_POSITIVE, -f64::MIN_POSITIVE].into_iter();
+    let borders = borders.flat_map(|x: f64| [x.next_down(), x, x.next_up()]);
+    let numbers: Vec<f64> = NUMBERS.into_iter().chain(borders).collect();
+    let mut taken = 0;
+    for (overload, of) in special_overloads() {
+        let FunctionKind::Unary(kind) = of.kind else { continue };
+        for x in &numbers {
+            let Some(by_path) = kind.visit(ByFastPath(*x)) else { continue };
+            let value = value(of.kind, false, &[*x]);
+            assert_eq!(expected(of, &[*x], value), Ok(bits(by_path)), "{overload} of {x}");
+            taken += 1;
+        }
+    }
+    assert!(taken > 60, "{taken}");
+}
+
 #[test]
 fn arrays_keep_the_function() {
     let table = builtins::table();

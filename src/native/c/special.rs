@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! static double special_exp(double x) { double t5 = fma(x, …, …); …; return t60; }
+//! static double special_exp_fast(double x) { …; return t40; }            unless special_exp_is_slow(x)
 //! static double special_sin(double x) { return special_sin_is_rare(x) ? rare_sin(x) : special_sin_of_usual(x); }      angles.c
 //! ```
 
@@ -13,7 +14,9 @@ use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::operator::special::{FunctionKind, Refusals, SpecialFunction};
 use cembra_vm::program::ValueId;
-use cembra_vm::strip::{Lane, List, RecordedFunction, Term, record_binary, record_domain, record_unary};
+use cembra_vm::strip::{
+    Lane, List, RecordedFunction, Term, record_binary, record_domain, record_fast, record_unary,
+};
 use cembra_vm::value::{QType, ScalarType};
 use cembra_vm::vector::math::{BinaryKind, UnaryKind};
 
@@ -23,6 +26,9 @@ pub(super) const ANGLES: &str = include_str!("angles.c");
 /// The ends of the names of functions for usual operands, and of those that say whether operands are none.
 const USUAL: &str = "_of_usual";
 const RARE: &str = "_is_rare";
+/// The ends of the names of a function's fast path, and of that which says whether an operand does not take it.
+const FAST: &str = "_fast";
+const SLOW: &str = "_is_slow";
 
 /// A special function of an operator, on plain values.
 #[derive(Clone, Copy, Debug)]
@@ -77,35 +83,43 @@ impl Special {
         matches!(self.function.kind, FunctionKind::Unary(kind) if angles.contains(&kind))
     }
 
-    /// The text of the function.
+    /// The text of the function, and of its fast path.
     pub(super) fn text(&self) -> String {
-        let (list, recorded, names) = self.recorded();
+        let (list, recorded, _) = self.recorded();
         let ctype = self.ctype().name();
-        let parameters: Vec<String> = names.iter().map(|name| format!("{ctype} {name}")).collect();
-        let function = |of: &str, gives: &str, term: Term| {
-            let value = std::iter::once(term);
-            let lowered = Lowered::new(&CSyntax::Statement, &list, value, |number, _| {
-                names[usize::from(number)].to_owned()
-            });
-            format!(
-                "static inline {gives} {}{of}({})\n{{\n    {}\n    return {};\n}}\n",
-                self.name(),
-                parameters.join(", "),
-                lowered.temporaries.trim_end().replace("; ", ";\n    "),
-                lowered.of(term)
-            )
-        };
+        let fast = self.recorded_fast().map_or(String::new(), |(list, recorded)| {
+            let is_slow =
+                recorded.rare.map_or(String::new(), |rare| self.text_of(SLOW, "uint8_t", &list, rare));
+            is_slow + &self.text_of(FAST, ctype, &list, recorded.value)
+        });
         let (FunctionKind::Unary(kind), Some(rare), true) =
             (self.function.kind, recorded.rare, self.has_rare())
         else {
-            return function("", ctype, recorded.value);
+            return self.text_of("", ctype, &list, recorded.value) + &fast;
         };
-        let (usual, is_rare) = (function(USUAL, ctype, recorded.value), function(RARE, "uint8_t", rare));
+        let usual = self.text_of(USUAL, ctype, &list, recorded.value);
+        let is_rare = self.text_of(RARE, "uint8_t", &list, rare);
         format!(
             "{usual}{is_rare}static inline {ctype} {0}({ctype} x)\n{{\n    \
-             return CEMBRA_RARE({0}{RARE}(x)) ? ({ctype})rare_{1}(x) : {0}{USUAL}(x);\n}}\n",
+             return CEMBRA_RARE({0}{RARE}(x)) ? ({ctype})rare_{1}(x) : {0}{USUAL}(x);\n}}\n{fast}",
             self.name(),
             kind.name()
+        )
+    }
+
+    /// A function of the same operands that gives a term of a list; `of` ends its name.
+    fn text_of(&self, of: &str, gives: &str, list: &List, term: Term) -> String {
+        let (ctype, names) = (self.ctype().name(), self.parameters());
+        let parameters: Vec<String> = names.iter().map(|name| format!("{ctype} {name}")).collect();
+        let lowered = Lowered::new(&CSyntax::Statement, list, std::iter::once(term), |number, _| {
+            names[usize::from(number)].to_owned()
+        });
+        format!(
+            "static inline {gives} {}{of}({})\n{{\n    {}\n    return {};\n}}\n",
+            self.name(),
+            parameters.join(", "),
+            lowered.temporaries.trim_end().replace("; ", ";\n    "),
+            lowered.of(term)
         )
     }
 
@@ -121,17 +135,30 @@ impl Special {
     pub(in crate::native) fn recorded(&self) -> (List, RecordedFunction, &'static [&'static str]) {
         let mut list = List::new();
         let x = list.column(0, self.lane);
-        match self.function.kind {
-            FunctionKind::Unary(kind) => {
-                let recorded = record_unary(kind, &mut list, x);
-                (list, recorded, &["x"])
-            }
+        let recorded = match self.function.kind {
+            FunctionKind::Unary(kind) => record_unary(kind, &mut list, x),
             FunctionKind::Binary(kind) => {
                 let y = list.column(1, self.lane);
-                let recorded = record_binary(kind, &mut list, x, y);
-                (list, recorded, &["x", "y"])
+                record_binary(kind, &mut list, x, y)
             }
+        };
+        (list, recorded, self.parameters())
+    }
+
+    fn parameters(&self) -> &'static [&'static str] {
+        match self.function.kind {
+            FunctionKind::Unary(_) => &["x"],
+            FunctionKind::Binary(_) => &["x", "y"],
         }
+    }
+
+    /// The operations of its fast path, if it has one.
+    fn recorded_fast(&self) -> Option<(List, RecordedFunction)> {
+        let FunctionKind::Unary(kind) = self.function.kind else { return None };
+        let mut list = List::new();
+        let x = list.column(0, self.lane);
+        let recorded = if self.lane == Lane::F64 { record_fast(kind, &mut list, x)? } else { return None };
+        Some((list, recorded))
     }
 
     /// The type of its operands and of what it gives.
@@ -186,7 +213,15 @@ impl Special {
                 (String::new(), format!("if (CEMBRA_RARE({refused})) {{ {} }} ", raise(&category)))
             }
         };
-        format!("{{ {before}{} z = {call}; {after}{to} = z; }}", self.ctype().name())
+        let all = format!("{{ {before}{} z = {call}; {after}{to} = z; }}", self.ctype().name());
+        // What is refused has a way out already. A loop over what is not may become vectors, which have no branches.
+        match self.recorded_fast() {
+            None => all,
+            Some(_) => {
+                let (name, x) = (self.name(), &args[0]);
+                format!("if (!CEMBRA_RARE({name}{SLOW}({x}))) {to} = {name}{FAST}({x}); else {all}")
+            }
+        }
     }
 
     /// The condition that a number is in a domain.

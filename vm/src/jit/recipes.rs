@@ -64,7 +64,8 @@ pub(super) fn record_usual(
     operands: &[ValueId],
 ) -> Option<Recording> {
     let (mut list, operands) = recorded_operands(e, overload, operands)?;
-    let (recorded, rare) = match overload.record_usual(&mut list, &operands) {
+    let usual = overload.record_fast(&mut list, &operands);
+    let (recorded, rare) = match usual.or_else(|| overload.record_usual(&mut list, &operands)) {
         Some((recorded, rare)) => (recorded, Some(rare)),
         None => overload.record_function(&mut list, &operands)?,
     };

@@ -18,6 +18,8 @@ use crate::strip;
 use crate::strip::{
     Comparison, List, RecordedFunction, Term, UnaryOp, record_binary, record_domain, record_unary,
 };
+#[cfg(feature = "jit")]
+use crate::strip::{Lane, record_fast};
 #[cfg(test)]
 use crate::value::array::ROWS_OF_A_WORD;
 #[cfg(test)]
@@ -104,6 +106,21 @@ impl Recipe {
 
 fn of_present(RecordedFunction { value, rare }: RecordedFunction) -> WithRare {
     (Recorded { cells: Some(value), present: None }, rare)
+}
+
+/// The [fast path](record_fast) of a function of one plain FLOAT64, and which operands do not take it.
+#[cfg(feature = "jit")]
+pub(crate) fn fast_path(
+    function: SpecialFunction,
+    list: &mut List,
+    operands: &[Recorded],
+) -> Option<(Recorded, Term)> {
+    let (FunctionKind::Unary(kind), [Recorded { cells: Some(x), present: None }]) = (function.kind, operands)
+    else {
+        return None;
+    };
+    let recorded = if list.lane(*x) == Lane::F64 { record_fast(kind, list, *x)? } else { return None };
+    Some((Recorded { cells: Some(recorded.value), present: None }, recorded.rare?))
 }
 
 /// The value of a function; rare are the arguments that it refuses as well, and some more.

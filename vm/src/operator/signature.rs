@@ -7,9 +7,9 @@ use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::operand_view::OperandView;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
-#[cfg(feature = "jit")]
-use crate::operator::recipe::Recipe;
 use crate::operator::recipe::Recorded;
+#[cfg(feature = "jit")]
+use crate::operator::recipe::{Recipe, fast_path};
 use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::scan::ScanKernel;
@@ -316,6 +316,13 @@ impl Overload {
     ) -> Option<(Recorded, Option<Term>)> {
         let recipe = Recipe::Function(self.special_function()?);
         recipe.record_with_rare(list, operands, true)
+    }
+
+    /// The [fast path](crate::strip::record_fast) of the special function that the operator is, of one plain FLOAT64, with a truth of operands that do not
+    /// take the path; no operand that takes it is refused. `None` if there is no such path.
+    #[cfg(feature = "jit")]
+    pub(crate) fn record_fast(&self, list: &mut List, operands: &[Recorded]) -> Option<(Recorded, Term)> {
+        fast_path(self.special_function()?, list, operands)
     }
 
     /// The special function that the operator is, of one row or of plain values: of present operands, where the result

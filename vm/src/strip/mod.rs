@@ -46,5 +46,5 @@ pub(crate) mod x86;
 pub use list::List;
 pub use op::{BinaryOp, Comparison, Lane, LaneFold, Op, ShiftOp, Sink, Term, UnaryOp};
 pub use options::{Code, CodeReport, Line, Operand, Options, Refused};
-pub use recorded::{RecordedFunction, record_binary, record_domain, record_unary};
+pub use recorded::{RecordedFunction, record_binary, record_domain, record_fast, record_unary};
 pub use strip::{Strip, compile, listing, load};

@@ -51,6 +51,21 @@ pub fn record_binary(kind: BinaryKind, list: &mut List, x: Term, y: Term) -> Rec
     recorded(list, [x, y], lane, |[x, y]| kind.visit(AtTwo(x, y)))
 }
 
+/// Adds the [fast path](Unary::fast) of a function to a list, for one number behind a branch: an argument that does not take
+/// the path is rare. `None`, and nothing is added, if the function has none.
+///
+/// # Panics
+/// The operand is no FLOAT64.
+pub fn record_fast(kind: UnaryKind, list: &mut List, x: Term) -> Option<RecordedFunction> {
+    assert_eq!(list.lane(x), Lane::F64, "the operand of a fast path");
+    let cell = RefCell::new(std::mem::take(list));
+    let found = kind.visit(FastAtOne(Traced::Computed(&cell, x)));
+    let found = found.map(|(value, is_fast)| (value.value(), is_fast));
+    *list = cell.into_inner();
+    let (value, is_fast) = found?;
+    Some(RecordedFunction { value: value.term(list), rare: Some(list.not(is_fast)) })
+}
+
 /// Adds to a list where a domain has a number: a mask, true of NaN.
 ///
 /// # Panics
@@ -93,6 +108,20 @@ impl<'l> UnaryVisitor for AtOne<'l> {
 
     fn visit<F: Unary>(self) -> Self::Output {
         (F::lane(self.0), F::rarity(self.0))
+    }
+}
+
+/// Records the fast path of a function at one operand, if there is one, and whether the operand takes it.
+struct FastAtOne<'l>(Traced<'l, f64>);
+
+impl<'l> UnaryVisitor for FastAtOne<'l> {
+    type Output = Option<(Traced<'l, f64>, Term)>;
+
+    fn visit<F: Unary>(self) -> Self::Output {
+        match F::is_fast(self.0) {
+            Traced::Known(_) => None,
+            Traced::Computed(_, is_fast) => Some((F::fast(self.0), is_fast)),
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::columns::{Inputs, is_same};
 use crate::reference::{self, Rows};
 use cembra_vm::strip::{
-    Lane, List, Op, Options, RecordedFunction, Sink, Term, compile, load, record_binary, record_unary,
+    Lane, List, Op, Options, RecordedFunction, Sink, Term, compile, load, record_binary, record_fast,
+    record_unary,
 };
 use cembra_vm::vector::Level;
 use cembra_vm::vector::math::{BinaryFunction, BinaryKind, UnaryFunction, UnaryKind, double, single};
@@ -181,6 +182,31 @@ fn functions_of_singles() {
             pairs.map(|(x, y)| (function.one)(*x as f32, *y as f32).to_bits().into()).collect();
         check(function.name, Lane::F32, &listed, columns.map(|x| bytes_of_single(&x)), &expected);
     }
+}
+
+#[test]
+fn fast_paths_of_doubles() {
+    let mut names = Vec::new();
+    for function in double::unary_functions() {
+        let mut list = List::new();
+        let x = list.column(0, Lane::F64);
+        let before = list.terms().len();
+        let Some(recorded) = record_fast(function.kind, &mut list, x) else {
+            assert_eq!(list.terms().len(), before, "{} has no fast path", function.name);
+            continue;
+        };
+        let columns = arguments(5);
+        let expected: Vec<u64> = columns[0].iter().map(|x| (function.one)(*x).to_bits()).collect();
+        let inputs = Inputs { columns: vec![bytes_of_double(&columns[0])], scalars: Vec::new() };
+        let rare = compare(function.name, Lane::F64, &expected, |row| {
+            let terms = reference::terms(&list, &inputs, row);
+            (terms[recorded.value.index()], terms[recorded.rare.expect("a mask").index()] != 0)
+        });
+        assert!(0 < rare && rare < ROWS, "{}: {rare} do not take the path", function.name);
+        assert!(operations(&list) < operations(&unary_of_double(&function).0.list), "{}", function.name);
+        names.push(function.name);
+    }
+    assert_eq!(names, ["exp", "ln"]);
 }
 
 /// A function inside of others: the terms of the list stay what they were.

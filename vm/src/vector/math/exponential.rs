@@ -119,6 +119,16 @@ impl Unary for Exp {
         let (n, r) = reduce(clamp(x, -746.0, 710.0));
         scale_near(r.high + tail(r.high) + 1.0, n)
     }
+
+    #[inline(always)]
+    fn is_fast<N: Real>(x: N) -> N::Mask {
+        x.abs().le(700.0)
+    }
+
+    #[inline(always)]
+    fn fast<N: Real>(x: N) -> N {
+        exp_inside(x)
+    }
 }
 
 impl Unary for Exp2 {

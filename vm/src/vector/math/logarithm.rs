@@ -52,11 +52,16 @@ pub struct Log1p;
 #[inline(always)]
 pub fn split<N: Real>(x: N) -> (N, N) {
     let tiny = x.lt(f64::MIN_POSITIVE);
-    let x = N::select(tiny, x * (TWO_52 * 4.0), x);
+    split_normal(N::select(tiny, x * (TWO_52 * 4.0), x), N::select(tiny, TWO_52 + 1077.0, TWO_52 + 1023.0))
+}
+
+/// The same of a normal number; `zero` is 2^52 and the biased exponent of 1.
+#[inline(always)]
+fn split_normal<N: Real>(x: N, zero: N) -> (N, N) {
     let bits = x.to_bits().wrapping_add(ONE_BITS - SQRT_HALF_BITS);
     let biased = N::from_bits((bits >> 52) | TWO_52.to_bits());
     let mantissa = N::from_bits((bits & MANTISSA).wrapping_add(SQRT_HALF_BITS));
-    (biased - N::select(tiny, TWO_52 + 1077.0, TWO_52 + 1023.0), mantissa)
+    (biased - zero, mantissa)
 }
 
 /// `ln(1 + f) - f` for 1 + f from sqrt(1/2) to sqrt(2).
@@ -101,13 +106,28 @@ pub fn ln_double<N: Real>(x: Double<N>, more_twos: N) -> N {
     sum.high + (sum.low + (f.low + exponent.fma(LN2_LOW, bend(f.high))))
 }
 
+/// The natural logarithm of what [`split`] gives.
+#[inline(always)]
+fn ln_of_parts<N: Real>((exponent, mantissa): (N, N)) -> N {
+    let f = mantissa - 1.0;
+    let sum = Double::fast_sum(exponent * LN2_HIGH, f);
+    sum.high + (sum.low + exponent.fma(LN2_LOW, bend(f)))
+}
+
 impl Unary for Ln {
     #[inline(always)]
     fn lane<N: Real>(x: N) -> N {
-        let (exponent, mantissa) = split(x);
-        let f = mantissa - 1.0;
-        let sum = Double::fast_sum(exponent * LN2_HIGH, f);
-        with_special(x, sum.high + (sum.low + exponent.fma(LN2_LOW, bend(f))))
+        with_special(x, ln_of_parts(split(x)))
+    }
+
+    #[inline(always)]
+    fn is_fast<N: Real>(x: N) -> N::Mask {
+        x.ge(f64::MIN_POSITIVE) & x.le(f64::MAX)
+    }
+
+    #[inline(always)]
+    fn fast<N: Real>(x: N) -> N {
+        ln_of_parts(split_normal(x, N::from(TWO_52 + 1023.0)))
     }
 }
 
