@@ -7,7 +7,8 @@
 //!
 //! A processor looks a few hundred instructions ahead; what stands farther apart does not overlap. This is list scheduling
 //! for a machine that begins two operations a cycle: of what is ready, the operation with the longest way to the end comes
-//! first. While more values are alive than there are registers, it is the one that frees most of them.
+//! first. While more values are alive than there are registers, it is the one that frees most of them, among the first of the
+//! program: these keep close what the program has close, which frees registers later.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -19,8 +20,8 @@ const REGISTERS: usize = 14;
 /// Operations that begin in a cycle.
 const WIDTH: u64 = 2;
 
-/// Ready operations that are looked at for one that frees registers.
-const CANDIDATES: usize = 32;
+/// Ready operations that are looked at for one that frees registers. With more of them short programs gain, and long ones lose.
+const CANDIDATES: usize = 12;
 
 /// An operation of a stretch without effects.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +111,8 @@ impl Schedule<'_> {
         }
         if self.alive >= REGISTERS {
             let candidates = self.by_number.iter().take(CANDIDATES).copied();
-            return candidates.max_by_key(|number| (self.freed(*number), Reverse(*number)));
+            return candidates
+                .max_by_key(|number| (self.freed(*number), self.to_end[*number], Reverse(*number)));
         }
         let ready = self.ready.first().map(|(_, number)| *number);
         ready.or_else(|| self.waiting.first().map(|(_, number)| *number))
