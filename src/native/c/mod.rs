@@ -15,6 +15,7 @@
 mod arrays;
 pub(in crate::native) mod calls;
 mod cells;
+mod choosing;
 mod chosen;
 pub(in crate::native) mod composed;
 pub(in crate::native) mod constants;

@@ -324,6 +324,7 @@ impl Writer<'_> {
             (0..count).filter_map(|ip| body.target(ip)).chain(loops.iter().map(|again| again.last + 1));
         let targets: HashSet<usize> = targets.collect();
         let entries: HashMap<usize, &Unchecked> = loops.iter().map(|again| (again.entry, again)).collect();
+        let choices = self.choices(0..count, &targets);
         for ip in 0..count {
             if targets.contains(&ip) {
                 let _ = writeln!(self.text, "L{ip}:;");
@@ -332,7 +333,7 @@ impl Writer<'_> {
                 let test = again.test.statements(&format!("L{}u", again.condition));
                 let _ = writeln!(self.text, "    {test}");
             }
-            self.write_instruction(ip)?;
+            self.write_instruction(ip, &choices)?;
         }
         if targets.contains(&count) {
             let _ = writeln!(self.text, "L{count}:;");
@@ -348,24 +349,38 @@ impl Writer<'_> {
             range.clone().filter_map(|ip| body.target(ip)).chain([again.condition]).collect();
         let behind = again.last + 1;
         self.without_checks = Some(again);
+        let choices = self.choices(*range.start()..*range.end() + 1, &targets);
         for ip in range {
             if targets.contains(&ip) {
                 let _ = writeln!(self.text, "{}:;", self.label(ip));
             }
-            self.write_instruction(ip)?;
+            self.write_instruction(ip, &choices)?;
         }
         self.without_checks = None;
         let _ = writeln!(self.text, "    goto L{behind};");
         Ok(())
     }
 
-    fn write_instruction(&mut self, ip: usize) -> Result<(), NotTranslated> {
+    /// Writes an instruction; of a branch and an operation that are a choice, the branch has the text.
+    fn write_instruction(
+        &mut self,
+        ip: usize,
+        choices: &HashMap<usize, String>,
+    ) -> Result<(), NotTranslated> {
         if self.is_explained {
             let _ = writeln!(
                 self.text,
                 "    {}",
                 C::comment(&format!("{ip}: {}", dump::instruction(self.routine, ip)))
             );
+        }
+        let is_chosen = ip.checked_sub(1).is_some_and(|branch| choices.contains_key(&branch));
+        if is_chosen {
+            return Ok(());
+        }
+        if let Some(choice) = choices.get(&ip) {
+            let _ = writeln!(self.text, "    {choice}");
+            return Ok(());
         }
         let statements = match self.regions.remove(&ip) {
             Some(region) => self.whole_region(region)?,

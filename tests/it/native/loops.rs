@@ -2,8 +2,8 @@
 //! not hold for every round. Results and errors must be those of the interpreter.
 
 use crate::native::arrays::sanitized;
-use crate::native::fresh;
-use cembra::native::{ArrayLayout, NativeCache, ProgramCall, TranslateToC};
+use crate::native::{fresh, function};
+use cembra::native::{ArrayLayout, NativeCache, ProgramCall, TranslateToC, call_library};
 use cembra::vm::builtins::table;
 use cembra::vm::layout::{FrameLayout, TypedSlot};
 use cembra::vm::library::Argument;
@@ -427,4 +427,41 @@ fn a_value_that_cancels_is_looked_at() {
     f.count_on();
     f.close(begin, f.n);
     assert!(checked(&cache, "cancels", f.at.program(f.s), &[i64::MAX, (1 << 40) - 1, 1 << 40]));
+}
+
+const CHOOSING: &str = "def f(n, m):
+    found = 0
+    other = 7
+    for i in range(n):
+        if (i & 3) >= m:
+            found ^= i
+        if not i & 1:
+            other |= i
+        if i == m:
+            other = found // m
+    return found * 1000 + other
+";
+
+/// One operation behind a branch is computed either way, unless it refuses operands.
+#[test]
+fn a_branch_around_one_operation_on_integers_is_a_choice() {
+    let (_folder, cache) = sanitized();
+    let args = |n: i64, m: i64| [n, m].map(|x| Value::Scalar(ScalarValue::Int64(x))).to_vec();
+    let call = function(CHOOSING, &args(1, 1), ArrayLayout::Strided);
+    let source = TranslateToC::default().run(call.clone()).expect("it has a form in C");
+    let choices = source.text.lines().filter(|line| line.starts_with("    v") && line.contains(" ? ("));
+    assert_eq!(choices.count(), 2, "{}", source.text);
+    let library = cache.library(&call).expect("a library");
+    for (n, m) in [(0, 1), (1, 1), (9, 2), (100, 3), (100, -7)] {
+        let (mut found, mut other) = (0, 7);
+        for i in 0..n {
+            found = if i & 3 >= m { found ^ i } else { found };
+            other = if i & 1 == 0 { other | i } else { other };
+            other = if i == m { found / m } else { other };
+        }
+        let result = call_library(&library, &args(n, m)).expect("no error");
+        assert_eq!(result.results, [Value::Scalar(ScalarValue::Int64(found * 1000 + other))], "{n} {m}");
+    }
+    let zero = call_library(&library, &args(1, 0)).expect_err("a quotient by zero");
+    assert!(zero.to_string().contains("zero"), "{zero}");
 }
