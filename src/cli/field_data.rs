@@ -11,7 +11,7 @@ use crate::columns::npy_header::{Cells, Header, written_nd};
 use crate::columns::npy_source::NpyArray;
 use crate::columns::npz_members::{Member, by_name, members};
 use crate::columns::replace::Output;
-use crate::field::error::{FIELD_DTYPES, dtype_name};
+use crate::field::element::{dtype_from_name, dtype_name, dtype_names, integer_of, integer_value};
 use crate::field::json::write_cells;
 use crate::field::text::number;
 use crate::field::{FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, FieldRole, TableEntries};
@@ -29,9 +29,8 @@ fn wrong(what: String) -> Report {
 
 /// The error for elements that fields do not have.
 fn no_field_type(what: String, note: &str) -> Report {
-    let all: Vec<&str> = FIELD_DTYPES.map(dtype_name).into();
-    let mut report =
-        Report::new(Category::Type, Phase::Compile, format!("{what}; fields have {}", all.join(", ")));
+    let what = format!("{what}; fields have {}", dtype_names());
+    let mut report = Report::new(Category::Type, Phase::Compile, what);
     report.notes.push(note.to_owned());
     report
 }
@@ -39,8 +38,8 @@ fn no_field_type(what: String, note: &str) -> Report {
 /// An array of an NPZ file.
 struct Array {
     cells: FieldCells,
-    /// The type of the numbers in the file, which may be narrower.
-    stored: String,
+    /// The type of the numbers in the file.
+    dtype: ScalarType,
     shape: Vec<usize>,
     is_fortran: bool,
 }
@@ -66,15 +65,8 @@ pub(super) fn read_data(
             }
         };
         let array = read_array(path, member, account)?;
-        if array.stored != dtype_name(array.cells.dtype()) {
-            let what = format!("`{}` in {} has elements of {}", field.name, path.display(), array.stored);
-            let dtype = dtype_name(field.dtype);
-            let note =
-                format!("nothing converts by itself: in numpy, {}.astype(\"{dtype}\") does", field.name);
-            return Err(no_field_type(what, &note));
-        }
         let origin = match origin {
-            Some(member) => integers(&member.name, read_array(path, member, account)?.cells)?,
+            Some(member) => integers(&member.name, read_array(path, member, account)?)?,
             None => field.origin.clone().unwrap_or_else(|| vec![0; array.shape.len()]),
         };
         let buffer =
@@ -91,7 +83,7 @@ pub(super) fn read_data(
         };
         let value = FieldBuffer::row_major(rows, &[0], &[1]).expect("one cell");
         let value = value.view().scalars().next().expect("one cell");
-        data.scalars.insert(name.to_string(), converted(name, &value, scalar.dtype)?);
+        data.scalars.insert(name.to_string(), converted(name, (&value, array.dtype), scalar.dtype)?);
     }
     for table in &program.tables {
         let Some(member) = named.get(&*table.name) else { continue };
@@ -101,8 +93,10 @@ pub(super) fn read_data(
             return Err(wrong(format!("the table `{name}` has {} axes, not two", array.shape.len())));
         };
         let whole = buffer(array, &[0, 0]).map_err(|problem| wrong(format!("`{name}`: {problem}")))?;
-        let entries: Option<Vec<i64>> = whole.view().scalars().map(|value| value.as_i64()).collect();
-        let entries = entries.ok_or_else(|| wrong(format!("the table `{name}` has no integers")))?;
+        let entries: Option<Vec<i64>> =
+            whole.view().scalars().map(|value| signed(&value, whole.dtype())).collect();
+        let entries = entries
+            .ok_or_else(|| wrong(format!("the table `{name}` has no integers of 64 bits with a sign")))?;
         let entries = TableEntries::new(entries, width).map_err(|problem| wrong(problem.to_string()))?;
         data.tables.insert(name.to_string(), entries);
     }
@@ -115,9 +109,12 @@ fn read_array(path: &Path, member: &Member, account: &dyn Account) -> Result<Arr
     let (header, bytes) = member.open(path).map_err(Report::from)?;
     let Header { cells, shape, is_fortran, descr, .. } = header;
     let stored = cells.map_or(descr, Cells::type_name);
-    let Some(element) = cells.and_then(Cells::element) else {
+    // Their bits are held as those of a signed integer.
+    let cells = cells.map(|cells| if stored == "uint64" { Cells { kind: b'i', ..cells } } else { cells });
+    let Some((dtype, element)) = dtype_from_name(&stored).zip(cells.and_then(Cells::element)) else {
         let what = format!("`{}` in {} has elements of {stored}", member.name, path.display());
-        return Err(no_field_type(what, "scalars and tables may have smaller integers as well"));
+        let note = format!("nothing converts by itself: in numpy, {}.astype(\"float64\") does", member.name);
+        return Err(no_field_type(what, &note));
     };
     let sizes = shape.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<Vec<usize>>>();
     let count = sizes.as_ref().and_then(|sizes| match sizes.contains(&0) {
@@ -134,7 +131,7 @@ fn read_array(path: &Path, member: &Member, account: &dyn Account) -> Result<Arr
     let mut rows = ArrayRows::new(ScalarType::Unit);
     NpyArray::new(bytes, cells).read(&file, count, &mut rows).map_err(Report::from)?;
     let cells = field_cells(&rows, element).ok_or_else(|| malformed("cells that are missing".to_owned()))?;
-    Ok(Array { cells, stored, shape: sizes, is_fortran })
+    Ok(Array { cells, dtype, shape: sizes, is_fortran })
 }
 
 fn field_cells(rows: &ArrayRows, element: ScalarType) -> Option<FieldCells> {
@@ -161,36 +158,43 @@ fn field_cells(rows: &ArrayRows, element: ScalarType) -> Option<FieldCells> {
 }
 
 fn buffer(array: Array, origin: &[i64]) -> Result<FieldBuffer, FieldProblem> {
-    let Array { cells, shape, is_fortran, .. } = array;
+    let Array { cells, dtype, shape, is_fortran } = array;
     if !is_fortran {
-        return FieldBuffer::row_major(cells, origin, &shape);
+        return FieldBuffer::row_major(cells, origin, &shape)?.of_dtype(dtype);
     }
     let mut strides = vec![1isize; shape.len()];
     for axis in 1..shape.len() {
         strides[axis] = strides[axis - 1] * shape[axis - 1].max(1) as isize;
     }
-    FieldBuffer::strided(cells, origin, &shape, &strides, 0)
+    FieldBuffer::strided(cells, origin, &shape, &strides, 0)?.of_dtype(dtype)
 }
 
-fn integers(name: &str, cells: FieldCells) -> Result<Vec<i64>, Report> {
-    match cells {
-        FieldCells::Int64(values) => Ok(values),
-        FieldCells::Int32(values) => Ok(values.into_iter().map(i64::from).collect()),
-        _ => Err(wrong(format!("`{name}` has no integers"))),
-    }
+fn integers(name: &str, array: Array) -> Result<Vec<i64>, Report> {
+    let (dtype, cells) = (array.dtype, array.cells.len());
+    let values =
+        FieldBuffer::row_major(array.cells, &[0], &[cells]).map_err(|problem| wrong(problem.to_string()))?;
+    let numbers: Option<Vec<i64>> = values.view().scalars().map(|value| signed(&value, dtype)).collect();
+    numbers.ok_or_else(|| wrong(format!("`{name}` has no integers of 64 bits with a sign")))
+}
+
+/// The integer that an element is, if it has a sign, or none of its highest bit.
+fn signed(value: &ScalarValue, dtype: ScalarType) -> Option<i64> {
+    integer_of(value, dtype).and_then(|number| i64::try_from(number).ok())
 }
 
 /// A number as a scalar of another element type, if it is one of its values.
-fn converted(name: &str, value: &ScalarValue, dtype: ScalarType) -> Result<ScalarValue, Report> {
+fn converted(
+    name: &str,
+    (value, of): (&ScalarValue, ScalarType),
+    dtype: ScalarType,
+) -> Result<ScalarValue, Report> {
+    let integer = integer_of(value, of);
+    let float = || integer.map(|number| number as f64).or(value.as_f64());
     let result = match (dtype, value) {
         (ScalarType::Boolean, ScalarValue::Boolean(_)) => Some(value.clone()),
-        (ScalarType::Int32, _) => {
-            value.as_i64().and_then(|value| i32::try_from(value).ok()).map(ScalarValue::Int32)
-        }
-        (ScalarType::Int64, _) => value.as_i64().map(ScalarValue::Int64),
-        (ScalarType::Float32, _) => value.as_f64().map(|value| ScalarValue::Float32(value as f32)),
-        (ScalarType::Float64, _) => value.as_f64().map(ScalarValue::Float64),
-        _ => None,
+        (ScalarType::Float32, _) => float().map(|value| ScalarValue::Float32(value as f32)),
+        (ScalarType::Float64, _) => float().map(ScalarValue::Float64),
+        _ => integer.and_then(|number| integer_value(number, dtype)),
     };
     result.ok_or_else(|| {
         let dtype = dtype_name(dtype);
@@ -272,8 +276,14 @@ fn member(zip: &mut ZipWriter<Output>, name: &str, buffer: &FieldBuffer) -> std:
     zip.start_file(format!("{name}.npy"), options)?;
     zip.write_all(&written_nd(cells, &shape))?;
     let view = buffer.view();
-    let mut bytes = vec![0; view.len() * cells.size];
+    let held = cell_size(buffer.cells().dtype());
+    let mut bytes = vec![0; view.len() * held];
     view.copy_to(&mut bytes);
+    if cells.size < held {
+        // A number of a narrow type is its low bytes.
+        let low = if cfg!(target_endian = "big") { held - cells.size..held } else { 0..cells.size };
+        bytes = bytes.chunks_exact(held).flat_map(|cell| &cell[low.clone()]).copied().collect();
+    }
     if cfg!(target_endian = "big") {
         bytes.chunks_exact_mut(cells.size).for_each(<[u8]>::reverse);
     }

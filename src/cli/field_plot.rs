@@ -4,6 +4,7 @@ use crate::cli::fit::write;
 use crate::cli::fit_plot::{check_name, drawn_as, undrawn};
 use crate::cli::report::{Phase, Report};
 use crate::cli::targets::check_ending;
+use crate::field::element::integer_of;
 use crate::field::{FieldData, FieldId, FieldProgram};
 use crate::plot::{FieldFigure, FieldFigureAxis};
 use cembra_vm::value::{Category, ScalarValue};
@@ -54,7 +55,10 @@ pub(super) fn draw_field(
     };
     let number = |value: ScalarValue| match value {
         ScalarValue::Boolean(value) => f64::from(u8::from(value)),
-        other => other.as_f64().unwrap_or(f64::NAN),
+        other => match integer_of(&other, declared.dtype) {
+            Some(number) => number as f64,
+            None => other.as_f64().unwrap_or(f64::NAN),
+        },
     };
     let figure = FieldFigure {
         title: declared.name.to_string(),

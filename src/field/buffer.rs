@@ -7,116 +7,19 @@
 //!
 //! A buffer owns its cells, so that no two fields share memory.
 
+use crate::field::cells::{FieldCells, MOST_FIELD_CELLS, each_cells};
 use crate::field::dimension::DimensionId;
+use crate::field::element::{dtype_name, held_as, integers};
 use crate::field::error::FieldProblem;
 use crate::field::points::{PointRange, WrittenPoints};
 use crate::field::program::{FieldProgram, FieldRole};
+use crate::field::types::has_dtype;
 use cembra_vm::machine::HostCells;
-use cembra_vm::value::array::{MAX_ROWS, cell_size};
+use cembra_vm::value::array::cell_size;
 use cembra_vm::value::budget::{Account, Unlimited};
 use cembra_vm::value::{NdView, ScalarType, ScalarValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Cells that a buffer may have.
-pub const MOST_FIELD_CELLS: usize = MAX_ROWS;
-
-/// Cells of one element type.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FieldCells {
-    /// Truth values.
-    Bool(Vec<bool>),
-    /// 32-bit integers.
-    Int32(Vec<i32>),
-    /// 64-bit integers.
-    Int64(Vec<i64>),
-    /// 32-bit floats.
-    Float32(Vec<f32>),
-    /// 64-bit floats.
-    Float64(Vec<f64>),
-}
-
-/// Runs an expression for the vector of cells, whatever their type.
-macro_rules! each_cells {
-    ($cells:expr, $vector:ident => $what:expr) => {
-        match $cells {
-            FieldCells::Bool($vector) => $what,
-            FieldCells::Int32($vector) => $what,
-            FieldCells::Int64($vector) => $what,
-            FieldCells::Float32($vector) => $what,
-            FieldCells::Float64($vector) => $what,
-        }
-    };
-}
-
-pub(super) use each_cells;
-
-impl FieldCells {
-    /// So many cells of one value; its type is the element type.
-    ///
-    /// # Errors
-    /// There is no memory, there are too many, or fields have no such elements.
-    pub fn filled(value: &ScalarValue, count: usize) -> Result<FieldCells, FieldProblem> {
-        Ok(match value {
-            ScalarValue::Boolean(value) => FieldCells::Bool(filled(*value, count)?),
-            ScalarValue::Int32(value) => FieldCells::Int32(filled(*value, count)?),
-            ScalarValue::Int64(value) => FieldCells::Int64(filled(*value, count)?),
-            ScalarValue::Float32(value) => FieldCells::Float32(filled(*value, count)?),
-            ScalarValue::Float64(value) => FieldCells::Float64(filled(*value, count)?),
-            other => {
-                let (operation, dtype) = ("a field".to_owned(), other.scalar_type());
-                return Err(FieldProblem::NotDefined { operation, dtype });
-            }
-        })
-    }
-
-    /// Number of cells.
-    pub fn len(&self) -> usize {
-        each_cells!(self, cells => cells.len())
-    }
-
-    /// True without cells.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The element type.
-    pub fn dtype(&self) -> ScalarType {
-        match self {
-            FieldCells::Bool(_) => ScalarType::Boolean,
-            FieldCells::Int32(_) => ScalarType::Int32,
-            FieldCells::Int64(_) => ScalarType::Int64,
-            FieldCells::Float32(_) => ScalarType::Float32,
-            FieldCells::Float64(_) => ScalarType::Float64,
-        }
-    }
-
-    /// The first cells as an array of this shape.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    pub(crate) fn view_as(&self, shape: &[usize]) -> NdView<'_> {
-        let count = shape.iter().product();
-        let view = each_cells!(self, cells => NdView::from_slice(&cells[..count], shape));
-        view.expect("a box has no more points than an array")
-    }
-
-    /// The cells, to be read by a run.
-    pub(crate) fn lend(&self) -> HostCells<'_> {
-        each_cells!(self, cells => HostCells::read(cells))
-    }
-
-    /// Where they begin.
-    fn address(&self) -> usize {
-        each_cells!(self, cells => cells.as_ptr().addr())
-    }
-
-    /// The cells as an array of one axis.
-    pub(crate) fn view(&self) -> NdView<'_> {
-        let view = each_cells!(self, cells => NdView::from_slice(cells, &[cells.len()]));
-        view.expect("a buffer has no more cells than an array")
-    }
-}
 
 /// How far behind another array none begins, both seen from the beginnings of their pages: a load a little behind a store of the
 /// step before waits for it, which costs a stencil on 64 x 64 points a third of its time.
@@ -139,20 +42,12 @@ fn filled_apart(value: &ScalarValue, count: usize, others: &[usize]) -> Result<F
     }
 }
 
-fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, FieldProblem> {
-    let mut cells = Vec::new();
-    if count > MOST_FIELD_CELLS || cells.try_reserve_exact(count).is_err() {
-        let what = format!("a field of {count} cells; at most {MOST_FIELD_CELLS} are allowed");
-        return Err(FieldProblem::Limit { limit: "field-cells", what });
-    }
-    cells.resize(count, value);
-    Ok(cells)
-}
-
 /// Cells for the points of a box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldBuffer {
     pub(super) cells: FieldCells,
+    /// The element type, which the type of the cells [holds](held_as).
+    pub(super) dtype: ScalarType,
     pub(super) origin: Vec<i64>,
     pub(super) shape: Vec<usize>,
     pub(super) strides: Vec<isize>,
@@ -265,7 +160,8 @@ impl FieldBuffer {
             covered = stride * size;
         }
         let (origin, shape, strides) = (origin.to_vec(), shape.to_vec(), strides.to_vec());
-        Ok(FieldBuffer { cells, origin, shape, strides, start, written: None })
+        let dtype = cells.dtype();
+        Ok(FieldBuffer { cells, dtype, origin, shape, strides, start, written: None })
     }
 
     /// A buffer of one value.
@@ -276,9 +172,26 @@ impl FieldBuffer {
         FieldBuffer::row_major(FieldCells::filled(value, cell_count(shape)?)?, origin, shape)
     }
 
+    /// The same with elements of a type that its cells hold: int8 to uint16 in INT32, uint32 in INT64, uint64 in INT64
+    /// of the same bits.
+    ///
+    /// # Errors
+    /// Cells of this type do not hold such elements, or a cell is none of their numbers.
+    pub fn of_dtype(mut self, dtype: ScalarType) -> Result<FieldBuffer, FieldProblem> {
+        has_dtype(&format!("what holds {}", dtype_name(dtype)), self.cells.dtype(), held_as(dtype))?;
+        // All bits are a number of uint64.
+        if let Some(numbers) = integers(dtype).filter(|_| dtype != ScalarType::Uint64)
+            && let Some(number) = self.cells.integer_outside(&numbers)
+        {
+            return Err(FieldProblem::Data { what: format!("{number} is no {}", dtype_name(dtype)) });
+        }
+        self.dtype = dtype;
+        Ok(self)
+    }
+
     /// The element type.
     pub fn dtype(&self) -> ScalarType {
-        self.cells.dtype()
+        self.dtype
     }
 
     /// First point along each axis.
@@ -404,7 +317,7 @@ pub struct FieldData {
 impl FieldData {
     /// Bytes of all cells and entries.
     pub fn bytes(&self) -> u64 {
-        let of_cells = |buffer: &FieldBuffer| buffer.cells.len() * cell_size(buffer.dtype());
+        let of_cells = |buffer: &FieldBuffer| buffer.cells.len() * cell_size(buffer.cells.dtype());
         let of_entries = |table: &TableEntries| size_of_val(table.entries());
         let cells: usize = self.fields.values().map(of_cells).sum();
         (cells + self.tables.values().map(of_entries).sum::<usize>()) as u64
@@ -462,13 +375,13 @@ impl FieldData {
                 );
                 return Err(FieldProblem::Limit { limit: "field-cells", what });
             }
-            let bytes = cell_count(&shape)? * cell_size(field.dtype);
+            let bytes = cell_count(&shape)? * cell_size(held_as(field.dtype));
             account.charge(bytes as u64).map_err(|stop| FieldProblem::from(stop).of_field(&field.name))?;
-            let zero = ScalarValue::zero(field.dtype);
+            let zero = ScalarValue::zero(held_as(field.dtype));
             let fill = field.fill.as_ref().unwrap_or(&zero);
             let others: Vec<usize> = self.fields.values().map(|other| other.cells.address()).collect();
             let buffer = filled_apart(fill, cell_count(&shape)?, &others)?;
-            let buffer = FieldBuffer::row_major(buffer, &origin, &shape)?;
+            let buffer = FieldBuffer::row_major(buffer, &origin, &shape)?.of_dtype(field.dtype)?;
             let buffer = if field.fill.is_some() { buffer } else { buffer.without_values() };
             self.fields.insert(field.name.to_string(), buffer);
         }

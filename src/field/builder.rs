@@ -29,6 +29,7 @@
 
 use crate::field::check::check_program;
 use crate::field::dimension::{Dimension, DimensionId, DimensionKind};
+use crate::field::element::FieldLiteral;
 use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::{
     BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldReduction, FieldScalarId,
@@ -175,8 +176,8 @@ impl FieldBuilder {
     }
 
     /// A number or a truth value.
-    pub fn literal(&self, value: ScalarValue) -> FieldRef<'_> {
-        self.node(FieldNode::Literal(value))
+    pub fn literal(&self, value: impl Into<FieldLiteral>) -> FieldRef<'_> {
+        self.node(FieldNode::Literal(value.into()))
     }
 
     /// A bound of a domain.
@@ -256,14 +257,14 @@ impl FieldBuilder {
         domain: &[(DimensionId, BoundRange)],
         axis: DimensionId,
         direction: ScanDirection,
-        init: &[(&str, ScalarValue)],
+        init: &[(&str, impl Into<FieldLiteral> + Clone)],
         body: impl FnOnce(&[FieldRef<'b>]) -> Vec<FieldRef<'b>>,
     ) {
-        let carry = init.iter().map(|(name, init)| ScanCarry { name: (*name).into(), init: init.clone() });
+        let carry = init.iter();
+        let carry = carry.map(|(name, init)| ScanCarry { name: (*name).into(), init: init.clone().into() });
         let carry: Vec<ScanCarry> = carry.collect();
-        let before = |(number, carry): (usize, &ScanCarry)| {
-            self.node(FieldNode::Carry(number, carry.init.scalar_type()))
-        };
+        let before =
+            |(number, carry): (usize, &ScanCarry)| self.node(FieldNode::Carry(number, carry.init.dtype()));
         let before: Vec<FieldRef<'b>> = carry.iter().enumerate().map(before).collect();
         let body = body(&before).iter().map(|value| value.id).collect();
         let targets = outputs.iter().filter_map(|output| self.target(*output, domain)).collect();

@@ -1,7 +1,8 @@
 //! Checks that need no sizes: declarations, types of all operations, statements.
 
 use crate::field::dimension::{DimensionId, DimensionKind, DimensionSet, MOST_DIMENSIONS};
-use crate::field::error::{FIELD_DTYPES, FieldError, FieldProblem};
+use crate::field::element::FIELD_DTYPES;
+use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::FieldNodeId;
 use crate::field::program::{FieldProgram, FieldRole, FieldScan, FieldStatement, FieldTarget, FieldValue};
 use crate::field::types::{FieldTypes, check_bound, has_dtype, one_local};
@@ -106,6 +107,10 @@ fn check_declarations(program: &FieldProgram) -> Result<(), FieldProblem> {
         if !has_axes(field.origin.as_ref().map(Vec::len)) || !has_axes(field.shape.as_ref().map(Vec::len)) {
             return wrong(format!("`{name}` has an origin or a shape of another number of axes"));
         }
+    }
+    if let Some(scalar) = program.scalars.iter().find(|scalar| !FIELD_DTYPES.contains(&scalar.dtype)) {
+        let operation = format!("the scalar `{}`", scalar.name);
+        return Err(FieldProblem::NotDefined { operation, dtype: scalar.dtype });
     }
     for table in &program.tables {
         let kind = |id: DimensionId| program.dim_kind(id);
@@ -216,7 +221,7 @@ fn check_scan(
     for (carry, root) in scan.carry.iter().zip(&scan.body) {
         let Some(of) = types.get(*root) else { continue };
         let value = format!("the next value of `{}`", carry.name);
-        has_dtype(&value, of.dtype, carry.init.scalar_type())?;
+        has_dtype(&value, of.dtype, carry.init.dtype())?;
     }
     Ok(())
 }

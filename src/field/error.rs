@@ -4,6 +4,7 @@
 //! from a text have the place as well.
 
 use crate::expr::GraphError;
+use crate::field::element::{dtype_name, is_float};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::budget::Exhausted;
 use cembra_vm::value::{Category, Fault, ScalarType};
@@ -374,7 +375,7 @@ impl FieldProblem {
                 Some("// divides integers and rounds down; float64(x) converts")
             }
             FieldProblem::UnknownName { role: "element type", .. } => {
-                Some("fields have float64, float32, int32, int64 and bool")
+                Some("fields have float64, float32, int8 to int64, uint8 to uint64, and bool")
             }
             FieldProblem::NoNeighbor { .. } | FieldProblem::MissingNeighbor { .. } => {
                 Some("a missing neighbour has no value")
@@ -382,30 +383,4 @@ impl FieldProblem {
             _ => None,
         }
     }
-}
-
-/// The element types of fields.
-pub const FIELD_DTYPES: [ScalarType; 5] =
-    [ScalarType::Float64, ScalarType::Float32, ScalarType::Int32, ScalarType::Int64, ScalarType::Boolean];
-
-/// The name of an element type in texts and JSON: `float64`, `float32`, `int32`, `int64`, `bool`.
-pub fn dtype_name(dtype: ScalarType) -> &'static str {
-    match dtype {
-        ScalarType::Float64 => "float64",
-        ScalarType::Float32 => "float32",
-        ScalarType::Int32 => "int32",
-        ScalarType::Int64 => "int64",
-        ScalarType::Boolean => "bool",
-        other => other.name(),
-    }
-}
-
-/// The element type of a name.
-pub fn dtype_from_name(name: &str) -> Option<ScalarType> {
-    FIELD_DTYPES.into_iter().find(|dtype| dtype_name(*dtype) == name)
-}
-
-/// True for float32 and float64.
-pub(crate) fn is_float(dtype: ScalarType) -> bool {
-    matches!(dtype, ScalarType::Float32 | ScalarType::Float64)
 }

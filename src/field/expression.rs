@@ -8,9 +8,10 @@
 //! contents that fields have before the statement. A name that a text or a `let` gives to a node is kept for printing.
 
 use crate::field::dimension::DimensionId;
+use crate::field::element::FieldLiteral;
 use crate::field::error::FieldProblem;
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::{ScalarType, ScalarValue};
+use cembra_vm::value::ScalarType;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -258,7 +259,7 @@ pub struct IndexCondition {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldNode {
     /// A number or a truth value.
-    Literal(ScalarValue),
+    Literal(FieldLiteral),
     /// The content of a field before the statement.
     Field(FieldId),
     /// A scalar.

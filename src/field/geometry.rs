@@ -2,7 +2,8 @@
 
 use crate::field::buffer::{FieldData, TableEntries};
 use crate::field::dimension::DimensionId;
-use crate::field::error::{FieldProblem, dtype_name};
+use crate::field::element::{dtype_name, held_as, integer_of, is_value_of};
+use crate::field::error::FieldProblem;
 use crate::field::expression::{
     BoundFault, FieldBound, FieldId, FieldScalarId, IndexComparison, IndexCondition, IndexTerm,
 };
@@ -62,9 +63,14 @@ impl FieldGeometry {
             let name = &scalar.name;
             let value = data.scalars.get(&**name).or(scalar.value.as_ref());
             let value = value.ok_or_else(|| wrong(format!("there is no value for the scalar `{name}`")))?;
-            if value.scalar_type() != scalar.dtype {
+            if !is_value_of(value, scalar.dtype) {
                 let (found, expected) = (dtype_name(value.scalar_type()), dtype_name(scalar.dtype));
-                return Err(wrong(format!("the scalar `{name}` is {expected} and its value {found}")));
+                return Err(wrong(match integer_of(value, scalar.dtype) {
+                    Some(number) if value.scalar_type() == held_as(scalar.dtype) => {
+                        format!("the scalar `{name}` is {expected}, and {number} is none")
+                    }
+                    _ => format!("the scalar `{name}` is {expected} and its value {found}"),
+                }));
             }
             scalars.push(value.clone());
         }
@@ -105,7 +111,7 @@ impl FieldGeometry {
         for ((scalar, known), is_fixed) in program.scalars.iter().zip(&mut self.scalars).zip(fixed) {
             let value = data.scalars.get(&*scalar.name).or(scalar.value.as_ref());
             match value {
-                Some(value) if value.scalar_type() == scalar.dtype && (!is_fixed || value == known) => {
+                Some(value) if is_value_of(value, scalar.dtype) && (!is_fixed || value == known) => {
                     known.clone_from(value);
                 }
                 _ => return false,

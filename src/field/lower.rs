@@ -10,6 +10,7 @@
 //! Everything that can be outside is found here, before anything is written.
 
 use crate::field::dimension::DimensionId;
+use crate::field::element::held_as;
 use crate::field::error::{FieldError, FieldProblem, Stop};
 use crate::field::expression::FieldNodeId;
 use crate::field::geometry::FieldGeometry;
@@ -329,7 +330,7 @@ impl StageBox<'_> {
             let result = lowering.lower(*id, coordinates(program, axes, None)).map_err(problem)?;
             widen(&mut reaches, &lowering, &reach);
             let outputs = vec![StageOutput { target: 0, local: None, result }];
-            let dtype = types.get(*id).expect("the program was checked").dtype;
+            let dtype = held_as(types.get(*id).expect("the program was checked").dtype);
             main.temporaries.push(FieldTemporary {
                 stage: stage(lowering, axes, &own, outputs),
                 dtype,
@@ -371,7 +372,7 @@ fn lower_scan(
         Err(Stop::Problem(problem)) => return Err(problem),
         Err(Stop::Split { .. }) => unreachable!("a scan is not cut"),
     }
-    let init = scan.carry.iter().map(|carry| carry.init.clone()).collect();
+    let init = scan.carry.iter().map(|carry| carry.init.value().clone()).collect();
     lowered.scans.push(ScanLevels { axis, levels, direction: scan.direction, init, targets });
     Ok(())
 }

@@ -15,17 +15,21 @@
 //! | [`builder`] | the program from Rust |
 //! | [`text`] | the text: lexer, parser, printer |
 //! | [`json`] | the published JSON form |
+//! | [`element`] | element types, and what the machine holds them as |
 //! | [`types`], [`check`] | element types and dimensions, rules that need no sizes |
 //! | [`halo`], [`span`] | domains and halos by name, before sizes are known |
-//! | [`buffer`], [`geometry`] | data; points of fields and domains |
+//! | [`buffer`], [`cells`], [`geometry`] | data; points of fields and domains |
 //! | [`written`] | where fields that began without values have some |
 //! | [`lower`], [`stage`] | statements as expressions on boxes |
 
+mod arithmetic;
 mod bounds;
 pub mod buffer;
 pub mod builder;
+pub mod cells;
 pub mod check;
 pub mod dimension;
+pub mod element;
 pub mod error;
 pub mod expression;
 pub mod geometry;
@@ -48,10 +52,12 @@ mod to_expr;
 pub mod types;
 pub mod written;
 
-pub use buffer::{FieldBuffer, FieldCells, FieldData, TableEntries};
+pub use buffer::{FieldBuffer, FieldData, TableEntries};
 pub use builder::{BoundRange, FieldBuilder, FieldRef, FieldStore};
+pub use cells::FieldCells;
 pub use check::check_program;
 pub use dimension::{Dimension, DimensionId, DimensionKind, DimensionSet};
+pub use element::FieldLiteral;
 pub use error::{FieldError, FieldProblem};
 pub use expression::{
     BoundFault, BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldNodes,

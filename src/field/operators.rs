@@ -1,6 +1,7 @@
 //! The operator of the machine for each operation on elements.
 
-use crate::field::expression::{FieldBinary, FieldReduction, FieldUnary};
+use crate::field::expression::{FieldBinary, FieldUnary};
+use cembra_vm::builtins::{casts, unsigned};
 use cembra_vm::value::ScalarType;
 
 pub(super) fn unary_operator(op: FieldUnary) -> &'static str {
@@ -41,6 +42,7 @@ pub(super) fn binary_operator(op: FieldBinary) -> &'static str {
     }
 }
 
+/// The operator that casts to a type of the machine.
 pub(super) fn cast_operator(dtype: ScalarType) -> &'static str {
     match dtype {
         ScalarType::Boolean => "core.to_bool",
@@ -51,11 +53,24 @@ pub(super) fn cast_operator(dtype: ScalarType) -> &'static str {
     }
 }
 
-/// The operator that takes one more value into a reduction.
-pub(super) fn reduction_operator(op: FieldReduction) -> &'static str {
+/// The operator that makes an INT64 a number of a narrow type, and raises if it is none.
+pub(super) fn narrow_operator(dtype: ScalarType) -> Option<&'static str> {
+    Some(match dtype {
+        ScalarType::Int8 => casts::TO_INT8,
+        ScalarType::Int16 => casts::TO_INT16,
+        ScalarType::Uint8 => casts::TO_UINT8,
+        ScalarType::Uint16 => casts::TO_UINT16,
+        ScalarType::Uint32 => casts::TO_UINT32,
+        ScalarType::Uint64 => casts::TO_UINT64,
+        _ => return None,
+    })
+}
+
+/// The operator of two UINT64, if it is not that of INT64 and does not go by their order.
+pub(super) fn unsigned_operator(op: FieldBinary) -> Option<&'static str> {
     match op {
-        FieldReduction::Sum => "math.add",
-        FieldReduction::Max => "math.maximum",
-        FieldReduction::Min => "math.minimum",
+        FieldBinary::FloorDiv => Some(unsigned::FLOORDIV),
+        FieldBinary::Mod => Some(unsigned::MOD),
+        _ => None,
     }
 }

@@ -8,7 +8,8 @@
 //! A part has the axes of the box that is evaluated, whatever the order of the axes in its buffer; an axis that the buffer
 //! does not have has size 1.
 
-use crate::field::buffer::{FieldBuffer, FieldCells, each_cells};
+use crate::field::buffer::FieldBuffer;
+use crate::field::cells::{FieldCells, each_cells};
 use crate::field::error::FieldProblem;
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::machine::Room;
@@ -80,6 +81,7 @@ impl FieldBuffer {
         let (origin, shape, strides) = (Vec::new(), Vec::new(), Vec::new());
         FieldBuffer {
             cells: FieldCells::Float64(Vec::new()),
+            dtype: ScalarType::Float64,
             origin,
             shape,
             strides,

@@ -1,6 +1,7 @@
 //! Field programs as data: declarations, and statements in their order.
 
 use crate::field::dimension::{Dimension, DimensionId, DimensionKind, DimensionSet};
+use crate::field::element::FieldLiteral;
 use crate::field::expression::{
     FieldBound, FieldId, FieldNode, FieldNodeId, FieldNodes, FieldScalarId, TableId,
 };
@@ -50,7 +51,7 @@ pub struct ScalarDeclaration {
     pub name: Arc<str>,
     /// Its type.
     pub dtype: ScalarType,
-    /// Its value, unless the data has one.
+    /// Its value, unless the data has one, as the machine [holds](crate::field::element::held_as) it.
     pub value: Option<ScalarValue>,
     /// True if it becomes part of the compiled program.
     pub is_static: bool,
@@ -101,7 +102,7 @@ pub struct ScanCarry {
     /// Its name.
     pub name: Arc<str>,
     /// What it is before the first level.
-    pub init: ScalarValue,
+    pub init: FieldLiteral,
 }
 
 /// The order of the levels.

@@ -1,6 +1,7 @@
 //! Reads of fields: from the place of a leaf to a view of a buffer, or to elements that lists choose.
 
 use crate::expr;
+use crate::field::element::held_as;
 use crate::field::error::{FieldProblem, Stop};
 use crate::field::expression::FieldNode;
 use crate::field::geometry::outside;
@@ -62,7 +63,8 @@ impl BoxLowering<'_> {
             written.check(self.program, field, &ranges)?;
         }
         let units = read.axes.iter().map(|axis| *axis == AxisRead::Absent);
-        let qtype = QType::NdArray(NdType::of_axes(declared.dtype, units).expect("boxes have few axes"));
+        let qtype =
+            QType::NdArray(NdType::of_axes(held_as(declared.dtype), units).expect("boxes have few axes"));
         Ok(self.leaf(StageSource::Field(read), qtype)?)
     }
 

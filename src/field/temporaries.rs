@@ -30,6 +30,7 @@
 //! 3. Operations that may raise are not kept, because of those corners.
 
 use crate::expr;
+use crate::field::element::{has_all, held_as};
 use crate::field::error::Stop;
 use crate::field::expression::{FieldBinary, FieldNode, FieldNodeId, FieldUnary};
 use crate::field::place::{Coordinate, PlaceId};
@@ -37,7 +38,7 @@ use crate::field::program::FieldProgram;
 use crate::field::stage::{AxisRead, FieldRead, ReadOf, StageSource};
 use crate::field::to_expr::{BoxLowering, Key};
 use crate::field::types::FieldTypes;
-use cembra_vm::value::{NdType, QType, ScalarType};
+use cembra_vm::value::{NdType, QType};
 use hashbrown::{HashMap, HashSet};
 
 /// Additions a point that a temporary has to save.
@@ -109,10 +110,6 @@ pub(crate) fn worth_keeping(lowering: &BoxLowering<'_>) -> Vec<FieldNodeId> {
 
 /// True for operations on numbers that never raise.
 fn is_plain(program: &FieldProgram, types: &FieldTypes, id: FieldNodeId) -> bool {
-    let is_float = |id: FieldNodeId| {
-        let dtype = types.get(id).map(|of| of.dtype);
-        matches!(dtype, Some(ScalarType::Float32 | ScalarType::Float64))
-    };
     match program.nodes.get(id) {
         FieldNode::Literal(_)
         | FieldNode::Scalar(_)
@@ -123,7 +120,8 @@ fn is_plain(program: &FieldProgram, types: &FieldTypes, id: FieldNodeId) -> bool
         | FieldNode::Where(..) => true,
         FieldNode::Binary(op, ..) => !matches!(op, FieldBinary::FloorDiv | FieldBinary::Mod),
         FieldNode::Cast(a, dtype) => {
-            !is_float(*a) || matches!(dtype, ScalarType::Float32 | ScalarType::Float64)
+            let from = types.get(*a).map(|of| of.dtype);
+            from.is_some_and(|from| has_all(*dtype, from))
         }
         FieldNode::Carry(..)
         | FieldNode::Gather(..)
@@ -197,7 +195,7 @@ impl BoxLowering<'_> {
             (*least, *most) = ((*least).min(offset), (*most).max(offset));
         }
         let units = axes.iter().map(|axis| *axis == AxisRead::Absent);
-        let dtype = self.types.get(id).expect("the program was checked").dtype;
+        let dtype = held_as(self.types.get(id).expect("the program was checked").dtype);
         let qtype = QType::NdArray(NdType::of_axes(dtype, units).expect("boxes have few axes"));
         let read =
             FieldRead { of: ReadOf::Temporary(kept.number), axes, fixed: Vec::new(), lists: Vec::new() };

@@ -14,10 +14,12 @@
 //! points of a position where it is needed: nothing is read, and nothing raises, that the result does not depend on.
 
 use crate::expr::{self, Graph};
+use crate::field::element::held_as;
 use crate::field::error::{FieldProblem, Stop};
-use crate::field::expression::{FieldNode, FieldNodeId, FieldReduction, IndexCondition, TableId};
+use crate::field::expression::{
+    FieldBinary, FieldNode, FieldNodeId, FieldReduction, FieldUnary, IndexCondition, TableId,
+};
 use crate::field::geometry::FieldGeometry;
-use crate::field::operators::{binary_operator, cast_operator, reduction_operator, unary_operator};
 use crate::field::place::{Coordinate, KeptReach, PlaceId, Places, PointList};
 use crate::field::points::PointRange;
 use crate::field::program::FieldProgram;
@@ -44,8 +46,13 @@ enum Combine {
     Leaf(expr::NodeId),
     /// The value of the only operand.
     Same,
-    /// An operator of the machine.
-    Operator(&'static str),
+    /// A choice by truth values.
+    Where,
+    /// An operation on elements of a type.
+    Unary(FieldUnary, ScalarType),
+    Binary(FieldBinary, ScalarType),
+    /// From an element type to another one.
+    Cast(ScalarType, ScalarType),
     /// The first operand where the mask along an axis is true, else the second.
     Masked(usize, Arc<[bool]>),
     /// A reduction; for each operand the positions where it counts, and those where one before it counted. Nothing
@@ -204,16 +211,16 @@ impl<'p> BoxLowering<'p> {
             });
         }
         let (operands, combine) = match program.nodes.get(id) {
-            FieldNode::Literal(value) => leaf(self.literal(value)?),
+            FieldNode::Literal(value) => leaf(self.literal(value.value())?),
             FieldNode::Scalar(scalar) => match program.scalars[scalar.0].is_static {
                 true => leaf(self.literal(&self.geometry.scalars[scalar.0])?),
                 false => {
-                    let qtype = QType::Scalar(program.scalars[scalar.0].dtype);
+                    let qtype = QType::Scalar(held_as(program.scalars[scalar.0].dtype));
                     leaf(self.leaf(StageSource::Scalar(*scalar), qtype)?)
                 }
             },
             FieldNode::Carry(number, dtype) => {
-                let qtype = NdType::of_axes(*dtype, self.ranges.iter().map(|_| false));
+                let qtype = NdType::of_axes(held_as(*dtype), self.ranges.iter().map(|_| false));
                 leaf(self.leaf(StageSource::Carry(*number), QType::NdArray(qtype.expect("few axes")))?)
             }
             FieldNode::Field(_) => leaf(self.read(key)?),
@@ -226,22 +233,16 @@ impl<'p> BoxLowering<'p> {
                 (vec![self.key(*a, shifted)], Combine::Same)
             }
             FieldNode::Broadcast(a, _) => (vec![self.key(*a, place)], Combine::Same),
-            FieldNode::Unary(op, a) => (vec![self.key(*a, place)], Combine::Operator(unary_operator(*op))),
+            FieldNode::Unary(op, a) => (vec![self.key(*a, place)], Combine::Unary(*op, self.dtype(*a))),
             FieldNode::Binary(op, a, b) => {
                 let operands = vec![self.key(*a, place), self.key(*b, place)];
-                (operands, Combine::Operator(binary_operator(*op)))
+                (operands, Combine::Binary(*op, self.dtype(*a)))
             }
             FieldNode::Where(c, a, b) => {
                 let operands = vec![self.key(*c, place), self.key(*a, place), self.key(*b, place)];
-                (operands, Combine::Operator("nd.where"))
+                (operands, Combine::Where)
             }
-            FieldNode::Cast(a, dtype) => {
-                let combine = match self.dtype(*a) == *dtype {
-                    true => Combine::Same,
-                    false => Combine::Operator(cast_operator(*dtype)),
-                };
-                (vec![self.key(*a, place)], combine)
-            }
+            FieldNode::Cast(a, dtype) => (vec![self.key(*a, place)], Combine::Cast(self.dtype(*a), *dtype)),
             FieldNode::Gather(a, table, column) => {
                 (vec![self.gathered(*a, place, *table, *column)?], Combine::Same)
             }
@@ -416,7 +417,7 @@ impl<'p> BoxLowering<'p> {
         Ok((vec![part(a, true), part(b, false)], Combine::Masked(axis, mask.into())))
     }
 
-    fn literal(&mut self, value: &ScalarValue) -> Result<expr::NodeId, expr::GraphError> {
+    pub(super) fn literal(&mut self, value: &ScalarValue) -> Result<expr::NodeId, expr::GraphError> {
         self.graph.add_literal(Value::Scalar(value.clone()))
     }
 
@@ -459,20 +460,23 @@ impl<'p> BoxLowering<'p> {
         match combine {
             Combine::Leaf(node) => Ok(*node),
             Combine::Same => Ok(operands[0]),
-            Combine::Operator(operator) => self.apply(operator, operands),
+            Combine::Where => self.apply("nd.where", operands),
+            Combine::Unary(op, dtype) => self.unary(*op, *dtype, operands[0]),
+            Combine::Binary(op, dtype) => self.binary(*op, *dtype, operands),
+            Combine::Cast(from, to) => self.cast(*from, *to, operands[0]),
             Combine::Masked(axis, mask) => {
                 let mask = self.mask(*axis, mask.clone())?;
                 self.apply("nd.where", &[mask, operands[0], operands[1]])
             }
             Combine::Reduce(op, dtype, axis, steps) => {
-                let zero = self.literal(&ScalarValue::zero(*dtype))?;
+                let zero = self.literal(&ScalarValue::zero(held_as(*dtype)))?;
                 let mut result = (*op == FieldReduction::Sum).then_some(zero);
                 for (operand, (counts, seen)) in operands.iter().zip(steps) {
                     let Some(before) = result else {
                         result = Some(*operand);
                         continue;
                     };
-                    let mut next = self.apply(reduction_operator(*op), &[before, *operand])?;
+                    let mut next = self.reduce(*op, *dtype, &[before, *operand])?;
                     if let (Some(seen), true) = (seen, *op != FieldReduction::Sum) {
                         let seen = self.mask(*axis, seen.clone())?;
                         next = self.apply("nd.where", &[seen, next, *operand])?;

@@ -3,7 +3,8 @@
 //! Operands of one operation have one element type, dimensions are joined, and a value has at most one local dimension.
 
 use crate::field::dimension::{DimensionKind, DimensionSet};
-use crate::field::error::{FieldError, FieldProblem, is_float};
+use crate::field::element::{FIELD_DTYPES, is_float};
+use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::{FieldBinary, FieldBound, FieldNode, FieldNodeId, FieldUnary, TableId};
 use crate::field::expression::{IndexCondition, IndexTerm};
 use crate::field::program::FieldProgram;
@@ -70,7 +71,10 @@ impl FieldTypes {
     fn infer(&self, program: &FieldProgram, node: &FieldNode) -> Result<FieldNodeType, FieldProblem> {
         let leaf = |dtype, dims, is_carried| FieldNodeType { dtype, dims, is_carried };
         match node {
-            FieldNode::Literal(value) => Ok(leaf(value.scalar_type(), DimensionSet::default(), false)),
+            FieldNode::Literal(value) if !FIELD_DTYPES.contains(&value.dtype()) => {
+                Err(not_defined("a literal", value.dtype()))
+            }
+            FieldNode::Literal(value) => Ok(leaf(value.dtype(), DimensionSet::default(), false)),
             FieldNode::Scalar(id) => Ok(leaf(program.scalars[id.0].dtype, DimensionSet::default(), false)),
             FieldNode::Field(id) => {
                 let field = &program.fields[id.0];
@@ -99,6 +103,7 @@ impl FieldTypes {
                 same_dtype("where", a.dtype, b.dtype)?;
                 joined(program, a.dtype, &[c, a, b])
             }
+            FieldNode::Cast(_, dtype) if !FIELD_DTYPES.contains(dtype) => Err(not_defined("a cast", *dtype)),
             FieldNode::Cast(a, dtype) => Ok(FieldNodeType { dtype: *dtype, ..self.of(*a) }),
             FieldNode::Shift(a, offsets) => {
                 let of = self.not_carried(*a, "a shift")?;

@@ -7,7 +7,7 @@ use crate::backend::field::{
     native_stage::LentView,
     stage_data::{mask, place},
 };
-use crate::field::buffer::FieldCells;
+use crate::field::cells::FieldCells;
 use crate::field::stage::{AxisRead, FieldRead, FieldStage, StageSource};
 #[cfg(feature = "native")]
 use crate::field::{buffer::FieldBuffer, error::FieldProblem, stage::ReadOf};

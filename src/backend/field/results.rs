@@ -1,6 +1,7 @@
 //! Results: where the values of a stage go.
 
 use crate::field::buffer::FieldBuffer;
+use crate::field::element::held_as;
 use crate::field::error::FieldProblem;
 use crate::field::expression::FieldId;
 use crate::field::part::PartPlace;
@@ -13,6 +14,7 @@ use cembra_vm::value::{ScalarType, ScalarValue};
 #[derive(Clone, Debug)]
 pub(super) struct Destination {
     pub field: FieldId,
+    /// The type of its cells.
     pub dtype: ScalarType,
     /// The axis of the field for each axis of the box.
     axes: Vec<usize>,
@@ -34,7 +36,7 @@ impl Destination {
         });
         Destination {
             field,
-            dtype: declared.dtype,
+            dtype: held_as(declared.dtype),
             axes: dims.into_iter().map(axis).collect(),
             fixed: local.map(|local| (axis(local), output.local.unwrap_or(0))).into_iter().collect(),
         }

@@ -6,7 +6,8 @@
 
 use crate::backend::field::limits::{StageLimits, ours};
 use crate::backend::field::results::Part;
-use crate::field::buffer::{FieldBuffer, FieldCells, FieldData};
+use crate::field::buffer::{FieldBuffer, FieldData};
+use crate::field::cells::FieldCells;
 use crate::field::error::FieldProblem;
 use crate::field::part::{PartPlace, TakenAxis};
 use crate::field::program::FieldProgram;
@@ -70,7 +71,7 @@ impl<'d> StageData<'d> {
         if read.lists.is_empty() {
             return Ok(each(&self.view(stage, read, part)));
         }
-        let mut cells = FieldCells::filled(&ScalarValue::zero(self.buffer(read).dtype()), 0)?;
+        let mut cells = FieldCells::filled(&ScalarValue::zero(self.buffer(read).cells().dtype()), 0)?;
         self.take(stage, read, part, &Bump::new(), &mut cells);
         Ok(each(&cells.view_as(&read.sizes(part.shape))))
     }
@@ -132,6 +133,6 @@ pub(super) fn with_scalar<R>(value: &ScalarValue, each: impl FnOnce(&NdView<'_>)
         ScalarValue::Int64(value) => one(value, each),
         ScalarValue::Float32(value) => one(value, each),
         ScalarValue::Float64(value) => one(value, each),
-        _ => unreachable!("fields have elements of five types"),
+        _ => unreachable!("cells have one of five types"),
     }
 }

@@ -25,7 +25,7 @@ use crate::compile::binder::compile_nodes;
 use crate::compile::error::CompileError;
 use crate::compile::tier::run_as_machine_code;
 use crate::expr::NodeId;
-use crate::field::buffer::FieldCells;
+use crate::field::cells::FieldCells;
 use crate::field::dimension::DimensionId;
 use crate::field::error::FieldProblem;
 use crate::field::program::FieldProgram;

@@ -188,7 +188,7 @@ fn read_field(
     if !content.is_null() {
         let shape = shape.as_deref().ok_or_else(|| syntax("data without a shape"))?;
         let origin = origin.clone().unwrap_or_else(|| vec![0; shape.len()]);
-        let buffer = FieldBuffer::row_major(read_cells(content, dtype)?, &origin, shape)?;
+        let buffer = FieldBuffer::row_major(read_cells(content, dtype)?, &origin, shape)?.of_dtype(dtype)?;
         data.fields.insert(name.to_owned(), buffer);
     }
     program.fields.push(FieldDeclaration { name: name.into(), role, dtype, dims, origin, shape, fill });
@@ -261,9 +261,9 @@ fn read_scan(program: &mut FieldProgram, json: &Json) -> Result<FieldScan, Field
         let name = name.as_str().ok_or_else(|| syntax(format!("{} is no name", short(name))))?;
         let init = match init {
             Json::Array(literal) => literal_value(literal)?,
-            number => read_scalar(number, ScalarType::Float64)?,
+            number => read_scalar(number, ScalarType::Float64)?.into(),
         };
-        let node = FieldNode::Carry(carry.len(), init.scalar_type());
+        let node = FieldNode::Carry(carry.len(), init.dtype());
         scope.push((name.to_owned(), program.nodes.add(node, Span::default())?));
         carry.push(ScanCarry { name: name.into(), init });
     }

@@ -1,25 +1,26 @@
 //! Numbers of the JSON form: scalars, cells of fields, with `"nan"`, `"inf"` and `"-inf"` for what JSON has not.
 
-use crate::field::buffer::FieldCells;
+use crate::field::cells::FieldCells;
 use crate::field::dimension::DimensionId;
-use crate::field::error::{FieldProblem, dtype_from_name, dtype_name};
+use crate::field::element::{FieldLiteral, dtype_from_name, dtype_name, held_as, integer_value};
+use crate::field::error::FieldProblem;
 use crate::field::program::FieldProgram;
 use cembra_vm::value::{ScalarType, ScalarValue};
 use serde_json::{Value as Json, json};
 
-/// Reads a number or truth value of an element type.
+/// Reads a number or truth value of an element type, as the machine holds it.
 ///
 /// # Errors
 /// It is none, or does not fit.
 pub fn read_scalar(json: &Json, dtype: ScalarType) -> Result<ScalarValue, FieldProblem> {
     let value = match dtype {
         ScalarType::Boolean => json.as_bool().map(ScalarValue::Boolean),
-        ScalarType::Int32 => integer(json).and_then(|v| i32::try_from(v).ok()).map(ScalarValue::Int32),
-        ScalarType::Int64 => integer(json).map(ScalarValue::Int64),
         ScalarType::Float32 => float(json)
             .filter(|value| !value.is_finite() || (*value as f32).is_finite())
             .map(|value| ScalarValue::Float32(value as f32)),
-        _ => float(json).map(ScalarValue::Float64),
+        ScalarType::Float64 => float(json).map(ScalarValue::Float64),
+        ScalarType::Uint64 if json.is_u64() => json.as_u64().and_then(|n| integer_value(n.into(), dtype)),
+        dtype => integer(json).and_then(|number| integer_value(number.into(), dtype)),
     };
     value.ok_or_else(|| {
         let what = format!("{} is no {}", short(json), dtype_name(dtype));
@@ -27,7 +28,7 @@ pub fn read_scalar(json: &Json, dtype: ScalarType) -> Result<ScalarValue, FieldP
     })
 }
 
-/// Reads a list of cells.
+/// Reads a list of cells of an element type, as the machine holds them.
 ///
 /// # Errors
 /// It is no list, or a cell is none of the type.
@@ -41,13 +42,13 @@ pub fn read_cells(json: &Json, dtype: ScalarType) -> Result<FieldCells, FieldPro
             for cell in list {
                 match read_scalar(cell, dtype)? {
                     ScalarValue::$scalar(value) => cells.push(value),
-                    _ => unreachable!("the scalar has the type that was asked for"),
+                    _ => unreachable!("the machine holds it so"),
                 }
             }
             FieldCells::$variant(cells)
         }};
     }
-    Ok(match dtype {
+    Ok(match held_as(dtype) {
         ScalarType::Boolean => cells!(Bool, Boolean),
         ScalarType::Int32 => cells!(Int32, Int32),
         ScalarType::Int64 => cells!(Int64, Int64),
@@ -56,9 +57,10 @@ pub fn read_cells(json: &Json, dtype: ScalarType) -> Result<FieldCells, FieldPro
     })
 }
 
-/// Writes a scalar; a FLOAT32 as the shortest decimal that rounds to it.
-pub fn write_scalar(value: &ScalarValue) -> Json {
+/// Writes a scalar of an element type; a FLOAT32 as the shortest decimal that rounds to it.
+pub fn write_scalar(value: &ScalarValue, dtype: ScalarType) -> Json {
     match *value {
+        ScalarValue::Int64(value) if dtype == ScalarType::Uint64 => json!(value.cast_unsigned()),
         ScalarValue::Boolean(value) => json!(value),
         ScalarValue::Int32(value) => json!(value),
         ScalarValue::Int64(value) => json!(value),
@@ -132,11 +134,15 @@ pub(super) fn list<'j>(json: &'j Json, what: &str) -> Result<&'j [Json], FieldPr
 }
 
 /// The value of a scalar that a literal stands for.
-pub(super) fn literal_value(json: &[Json]) -> Result<ScalarValue, FieldProblem> {
+pub(super) fn literal_value(json: &[Json]) -> Result<FieldLiteral, FieldProblem> {
     match json {
-        [_, Json::Bool(value)] => Ok(ScalarValue::Boolean(*value)),
-        [_, value] => read_scalar(value, ScalarType::Float64),
-        [_, value, of] => read_scalar(value, dtype(of)?),
+        [_, Json::Bool(value)] => Ok(ScalarValue::Boolean(*value).into()),
+        [_, value] => Ok(read_scalar(value, ScalarType::Float64)?.into()),
+        [_, value, of] => {
+            let dtype = dtype(of)?;
+            let literal = FieldLiteral::new(read_scalar(value, dtype)?, dtype);
+            Ok(literal.expect("it was read as one of the type"))
+        }
         _ => Err(syntax("a literal is [\"lit\", value] or [\"lit\", value, dtype]")),
     }
 }

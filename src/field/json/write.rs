@@ -2,7 +2,7 @@
 
 use crate::field::buffer::{FieldBuffer, FieldData};
 use crate::field::dimension::DimensionId;
-use crate::field::error::dtype_name;
+use crate::field::element::{FieldLiteral, dtype_name};
 use crate::field::expression::{
     BoundTerm, FieldBound, FieldNode, FieldNodeId, IndexComparison, IndexCondition, IndexTerm,
 };
@@ -12,7 +12,7 @@ use crate::field::program::{
     FieldValue, ScanDirection,
 };
 use crate::field::sharing::definitions;
-use cembra_vm::value::{ScalarType, ScalarValue};
+use cembra_vm::value::ScalarType;
 use hashbrown::HashMap;
 use serde_json::{Map, Value as Json, json};
 
@@ -43,7 +43,7 @@ pub fn write_field_program(program: &FieldProgram, data: Option<&FieldData>) -> 
 
 /// The values of a buffer, the last axis fastest.
 pub fn write_cells(buffer: &FieldBuffer) -> Json {
-    buffer.view().scalars().map(|value| write_scalar(&value)).collect()
+    buffer.view().scalars().map(|value| write_scalar(&value, buffer.dtype())).collect()
 }
 
 fn tables(program: &FieldProgram, data: Option<&FieldData>) -> Json {
@@ -88,7 +88,7 @@ fn field(program: &FieldProgram, field: &FieldDeclaration, content: Option<&Fiel
         }
         None => {
             if let Some(fill) = &field.fill {
-                json["fill"] = write_scalar(fill);
+                json["fill"] = write_scalar(fill, field.dtype);
             }
         }
     }
@@ -101,11 +101,11 @@ fn scalars(program: &FieldProgram, data: Option<&FieldData>) -> Json {
         let value = data.and_then(|data| data.scalars.get(&*scalar.name)).or(scalar.value.as_ref());
         let plain = scalar.dtype == ScalarType::Float64 && !scalar.is_static;
         let json = match value {
-            Some(value) if plain => write_scalar(value),
+            Some(value) if plain => write_scalar(value, scalar.dtype),
             value => {
                 let mut json = json!({ "dtype": dtype_name(scalar.dtype) });
                 if let Some(value) = value {
-                    json["value"] = write_scalar(value);
+                    json["value"] = write_scalar(value, scalar.dtype);
                 }
                 if scalar.is_static {
                     json["static"] = json!(true);
@@ -183,9 +183,9 @@ impl<'p> Writing<'p> {
     fn scan(&mut self, statement: &FieldStatement, scan: &FieldScan) -> Json {
         let read = self.program.fields_read(statement);
         let inputs: Vec<&str> = read.iter().map(|id| &*self.program.fields[id.0].name).collect();
-        let init = |value: &ScalarValue| match value {
-            ScalarValue::Float64(_) => write_scalar(value),
-            other => literal(other),
+        let init = |init: &FieldLiteral| match init.dtype() {
+            ScalarType::Float64 => write_scalar(init.value(), init.dtype()),
+            _ => literal(init),
         };
         json!({
             "axis": self.program.dim_name(scan.axis),
@@ -238,10 +238,10 @@ impl<'p> Writing<'p> {
     }
 }
 
-fn literal(value: &ScalarValue) -> Json {
-    match value {
-        ScalarValue::Float64(_) => json!(["lit", write_scalar(value)]),
-        other => json!(["lit", write_scalar(other), dtype_name(other.scalar_type())]),
+fn literal(literal: &FieldLiteral) -> Json {
+    match literal.dtype() {
+        dtype @ ScalarType::Float64 => json!(["lit", write_scalar(literal.value(), dtype)]),
+        dtype => json!(["lit", write_scalar(literal.value(), dtype), dtype_name(dtype)]),
     }
 }
 

@@ -6,7 +6,8 @@
 //!
 //! A number adapts to the element type beside it, and is float64 by itself. `float32(0.1)` is a number of that type.
 
-use crate::field::error::{FieldError, FieldProblem, dtype_from_name, dtype_name};
+use crate::field::element::{FieldLiteral, dtype_from_name, dtype_name, integer_value};
+use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::{FieldBinary, FieldId, FieldNode, FieldNodeId, FieldReduction, FieldUnary};
 use crate::field::text::lexer::Token;
 use crate::field::text::parser::{Parsed, Parser};
@@ -224,7 +225,7 @@ impl<'t> Parser<'t> {
     }
 
     fn literal(&mut self, value: ScalarValue, start: Span) -> Parsed<Operand> {
-        Ok(Operand::Node(self.add(FieldNode::Literal(value), start)?))
+        Ok(Operand::Node(self.add(FieldNode::Literal(value.into()), start)?))
     }
 
     fn reference(&mut self, name: &str, span: Span) -> Parsed<FieldNodeId> {
@@ -292,9 +293,7 @@ impl<'t> Parser<'t> {
                 let [value] = self.arguments()?;
                 let node = match value {
                     Operand::Node(node) => FieldNode::Cast(node, dtype),
-                    Operand::Number(text, span) => {
-                        FieldNode::Literal(number(&text, dtype).ok_or_else(|| no_number(&text, dtype, span))?)
-                    }
+                    Operand::Number(text, span) => FieldNode::Literal(number_of(&text, dtype, span)?),
                 };
                 self.expect(")", "behind the arguments")?;
                 return Ok(Operand::Node(self.add(node, start)?));
@@ -356,7 +355,7 @@ impl<'t> Parser<'t> {
         };
         // A truth value beside a number is an error of types, which the check reports.
         let dtype = dtype.filter(|dtype| *dtype != ScalarType::Boolean).unwrap_or(ScalarType::Float64);
-        let value = number(&text, dtype).ok_or_else(|| no_number(&text, dtype, span))?;
+        let value = number_of(&text, dtype, span)?;
         let id = self.program.nodes.add(FieldNode::Literal(value), span);
         let id = id.map_err(|problem| FieldError::at(problem, span))?;
         let _ = self.types.extend(&self.program);
@@ -364,7 +363,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// A number as a value of an element type; none if there is none, if it is too large, or if nothing of it is left.
+/// A number as the machine holds it for an element type; none if there is none, if it is too large, or if nothing of it is left.
 pub(crate) fn number(text: &str, dtype: ScalarType) -> Option<ScalarValue> {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let has_digits = mantissa.contains(|c: char| ('1'..='9').contains(&c));
@@ -373,14 +372,18 @@ pub(crate) fn number(text: &str, dtype: ScalarType) -> Option<ScalarValue> {
         false => true,
     };
     Some(match dtype {
-        ScalarType::Int32 => ScalarValue::Int32(text.parse().ok()?),
-        ScalarType::Int64 => ScalarValue::Int64(text.parse().ok()?),
         ScalarType::Float32 => {
             ScalarValue::Float32(text.parse().ok().filter(|value: &f32| fits(f64::from(*value)))?)
         }
         ScalarType::Float64 => ScalarValue::Float64(text.parse().ok().filter(|value| fits(*value))?),
-        _ => return None,
+        integer => integer_value(text.parse().ok()?, integer)?,
     })
+}
+
+/// A number as a literal of an element type.
+fn number_of(text: &str, dtype: ScalarType, span: Span) -> Parsed<FieldLiteral> {
+    let literal = number(text, dtype).and_then(|value| FieldLiteral::new(value, dtype));
+    literal.ok_or_else(|| no_number(text, dtype, span))
 }
 
 pub(super) fn no_number(text: &str, dtype: ScalarType, span: Span) -> FieldError {

@@ -2,7 +2,8 @@
 
 use crate::field::check::{check_counts, check_program};
 use crate::field::dimension::{Dimension, DimensionId, DimensionKind};
-use crate::field::error::{FieldError, FieldProblem, dtype_from_name};
+use crate::field::element::dtype_from_name;
+use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::{FieldNode, FieldNodeId};
 use crate::field::program::{
     FieldDeclaration, FieldProgram, FieldRange, FieldRole, FieldScan, FieldStatement, FieldTarget,
@@ -341,7 +342,7 @@ impl<'t> Parser<'t> {
                 let what = format!("a scan begins with numbers; `{name}` does not");
                 return Err(FieldError::at(FieldProblem::Syntax { what }, self.since(span)));
             };
-            let node = self.add(FieldNode::Carry(carry.len(), init.scalar_type()), span)?;
+            let node = self.add(FieldNode::Carry(carry.len(), init.dtype()), span)?;
             scope.push((name.to_owned(), node));
             carry.push(ScanCarry { name: name.into(), init });
             if !self.takes(",") {
@@ -366,7 +367,7 @@ impl<'t> Parser<'t> {
             }
             self.expect(";", "behind the definitions of a scan")?;
         }
-        let dtypes: Vec<ScalarType> = carry.iter().map(|carry| carry.init.scalar_type()).collect();
+        let dtypes: Vec<ScalarType> = carry.iter().map(|carry| carry.init.dtype()).collect();
         let body = self.values(&dtypes)?;
         self.expect(")", "behind the values of a scan")?;
         self.scan_scope.clear();

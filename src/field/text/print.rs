@@ -4,7 +4,8 @@
 //! [`definitions`](crate::field::sharing). The text reads back as the same program.
 
 use crate::field::dimension::{DimensionId, DimensionKind};
-use crate::field::error::{FieldProblem, dtype_name};
+use crate::field::element::{FieldLiteral, dtype_name};
+use crate::field::error::FieldProblem;
 use crate::field::expression::{
     BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldUnary, IndexComparison,
     IndexCondition, IndexTerm,
@@ -126,7 +127,7 @@ impl Printer<'_> {
                 line += &format!(": {}", dtype_name(scalar.dtype));
             }
             if let Some(value) = &scalar.value {
-                line += &format!(" = {}", plain(value));
+                line += &format!(" = {}", plain(value, scalar.dtype));
             }
             self.line(&line);
         }
@@ -220,8 +221,8 @@ impl Printer<'_> {
         let program = self.program;
         let (text, own) = match program.nodes.get(id) {
             FieldNode::Literal(value) => {
-                let text = match expected == Some(value.scalar_type()) {
-                    true => plain(value),
+                let text = match expected == Some(value.dtype()) {
+                    true => plain(value.value(), value.dtype()),
                     false => strict(value),
                 };
                 let own = if text.starts_with('-') { 7 } else { 9 };
@@ -279,8 +280,8 @@ impl Printer<'_> {
     /// A number would become one of the type instead of being cast.
     fn cast_operand(&self, id: FieldNodeId) -> String {
         match self.program.nodes.get(id) {
-            FieldNode::Literal(value) if value.scalar_type() == ScalarType::Float64 => {
-                format!("float64({})", plain(value))
+            FieldNode::Literal(value) if value.dtype() == ScalarType::Float64 => {
+                format!("float64({})", plain(value.value(), value.dtype()))
             }
             _ => self.expression(id, 0, None),
         }
@@ -336,7 +337,7 @@ fn field_line(program: &FieldProgram, field: &FieldDeclaration) -> String {
         line += &format!(": {}", dtype_name(field.dtype));
     }
     if let (Some(fill), FieldRole::Output) = (&field.fill, field.role) {
-        line += &format!(" fill {}", plain(fill));
+        line += &format!(" fill {}", plain(fill, field.dtype));
     }
     line
 }
@@ -381,8 +382,9 @@ fn condition_text(program: &FieldProgram, condition: &IndexCondition) -> String 
 }
 
 /// A number without its type.
-fn plain(value: &ScalarValue) -> String {
+fn plain(value: &ScalarValue, dtype: ScalarType) -> String {
     match value {
+        ScalarValue::Int64(value) if dtype == ScalarType::Uint64 => value.cast_unsigned().to_string(),
         ScalarValue::Boolean(value) => value.to_string(),
         ScalarValue::Int32(value) => value.to_string(),
         ScalarValue::Int64(value) => value.to_string(),
@@ -401,9 +403,9 @@ fn float(value: f64, finite: String) -> String {
 }
 
 /// A number with its type, unless it is the one that numbers have by themselves.
-fn strict(value: &ScalarValue) -> String {
-    match value {
-        ScalarValue::Float64(_) | ScalarValue::Boolean(_) => plain(value),
-        other => format!("{}({})", dtype_name(other.scalar_type()), plain(other)),
+fn strict(literal: &FieldLiteral) -> String {
+    match literal.dtype() {
+        dtype @ (ScalarType::Float64 | ScalarType::Boolean) => plain(literal.value(), dtype),
+        dtype => format!("{}({})", dtype_name(dtype), plain(literal.value(), dtype)),
     }
 }

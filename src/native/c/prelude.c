@@ -222,6 +222,38 @@ static inline int32_t to_int32_i64(int64_t x, int32_t *z)
     *z = (int32_t)(uint32_t)(uint64_t)x;
     return *z == x ? 0 : CEMBRA_CAST;
 }
+#define CEMBRA_NARROW(name, narrow, type) \
+    static inline int32_t name(int64_t x, type *z) { *z = (narrow)x; return *z == x ? 0 : CEMBRA_CAST; }
+CEMBRA_NARROW(to_int8_i64, int8_t, int32_t)
+CEMBRA_NARROW(to_int16_i64, int16_t, int32_t)
+CEMBRA_NARROW(to_uint8_i64, uint8_t, int32_t)
+CEMBRA_NARROW(to_uint16_i64, uint16_t, int32_t)
+CEMBRA_NARROW(to_uint32_i64, uint32_t, int64_t)
+static inline int32_t to_uint64_i64(int64_t x, int64_t *z)
+{
+    *z = x;
+    return x < 0 ? CEMBRA_CAST : 0;
+}
+static inline int32_t to_uint64_f64(double x, int64_t *z)
+{
+    uint64_t high = x >= 0x1p63 ? (uint64_t)1 << 63 : 0;
+    *z = (int64_t)((uint64_t)i64_of_f64(high ? x - 0x1p63 : x) ^ high);
+    return x > -1.0 && x < 0x1p64 ? 0 : CEMBRA_CAST;
+}
+static inline int32_t to_uint64_f32(float x, int64_t *z) { return to_uint64_f64((double)x, z); }
+static inline int32_t unsigned_to_int64(int64_t x, int64_t *z) { return to_uint64_i64(x, z); }
+static inline double unsigned_to_float64(int64_t x) { return (double)(uint64_t)x; }
+static inline float unsigned_to_float32(int64_t x) { return (float)(uint64_t)x; }
+static inline int32_t unsigned_floordiv(int64_t x, int64_t y, int64_t *z)
+{
+    *z = y == 0 ? 0 : (int64_t)((uint64_t)x / (uint64_t)y);
+    return y == 0 ? CEMBRA_DIVISION_BY_ZERO : 0;
+}
+static inline int32_t unsigned_mod(int64_t x, int64_t y, int64_t *z)
+{
+    *z = y == 0 ? 0 : (int64_t)((uint64_t)x % (uint64_t)y);
+    return y == 0 ? CEMBRA_DIVISION_BY_ZERO : 0;
+}
 /* A remainder is exact, whoever computes it. */
 static inline double fmod_f64(double x, double y) { return fmod(x, y); }
 static inline float fmod_f32(float x, float y) { return fmodf(x, y); }

@@ -2,6 +2,7 @@
 
 use cembra_vm::builtins::bitwise::COUNT;
 use cembra_vm::builtins::math::{FLOORDIV, LOG_SIGMOID, LOGIT, MOD, SIGMOID, SYMLOG1P};
+use cembra_vm::builtins::{casts, unsigned};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::value::{QType, ScalarType};
@@ -18,7 +19,7 @@ pub(in crate::native) enum Gives {
 use Gives::{Value, ValueOrCategory};
 
 /// The operator, the types of its operands (I: INT64, i: INT32, F: FLOAT64, f: FLOAT32), the function.
-const RULES: [(&str, &str, &str, Gives); 69] = [
+const RULES: [(&str, &str, &str, Gives); 82] = [
     (FLOORDIV, "II", "math_floordiv_i64", ValueOrCategory),
     (FLOORDIV, "ii", "math_floordiv_i32", ValueOrCategory),
     (MOD, "II", "math_mod_i64", ValueOrCategory),
@@ -32,6 +33,19 @@ const RULES: [(&str, &str, &str, Gives); 69] = [
     ("core._to_int32", "F", "to_int32_f64", ValueOrCategory),
     ("core._to_int32", "f", "to_int32_f32", ValueOrCategory),
     ("core._to_int32", "I", "to_int32_i64", ValueOrCategory),
+    (casts::TO_INT8, "I", "to_int8_i64", ValueOrCategory),
+    (casts::TO_INT16, "I", "to_int16_i64", ValueOrCategory),
+    (casts::TO_UINT8, "I", "to_uint8_i64", ValueOrCategory),
+    (casts::TO_UINT16, "I", "to_uint16_i64", ValueOrCategory),
+    (casts::TO_UINT32, "I", "to_uint32_i64", ValueOrCategory),
+    (casts::TO_UINT64, "I", "to_uint64_i64", ValueOrCategory),
+    (casts::TO_UINT64, "F", "to_uint64_f64", ValueOrCategory),
+    (casts::TO_UINT64, "f", "to_uint64_f32", ValueOrCategory),
+    (unsigned::TO_INT64, "I", "unsigned_to_int64", ValueOrCategory),
+    (unsigned::TO_FLOAT64, "I", "unsigned_to_float64", Value),
+    (unsigned::TO_FLOAT32, "I", "unsigned_to_float32", Value),
+    (unsigned::FLOORDIV, "II", "unsigned_floordiv", ValueOrCategory),
+    (unsigned::MOD, "II", "unsigned_mod", ValueOrCategory),
     ("math.fmod", "FF", "fmod_f64", Value),
     ("math.fmod", "ff", "fmod_f32", Value),
     (COUNT, "I", "count_bits_i64", Value),

@@ -31,18 +31,28 @@ pub enum Flavor {
     Grid,
     /// Neighbour tables.
     Mesh,
+    /// The same with integers that are narrow or have no sign, and int64.
+    NarrowGrid,
+    NarrowMesh,
 }
+
+const NARROW: [&str; 7] = ["int8", "int16", "uint8", "uint16", "uint32", "uint64", "int64"];
 
 impl Generator {
     pub fn new(seed: u64, flavor: Flavor) -> Generator {
         let mut rng = Rng::with_seed(seed);
-        let dtype = *rng.choice(&["float64", "float64", "float64", "float32", "int32"]).expect("a list");
+        let dtype = match flavor {
+            Flavor::Grid | Flavor::Mesh => {
+                *rng.choice(&["float64", "float64", "float64", "float32", "int32"]).expect("a list")
+            }
+            Flavor::NarrowGrid | Flavor::NarrowMesh => *rng.choice(&NARROW).expect("a list"),
+        };
         let (dims, sizes) = match flavor {
-            Flavor::Grid => {
+            Flavor::Grid | Flavor::NarrowGrid => {
                 let dims = vec![("I", "horizontal"), ("J", "horizontal"), ("K", "vertical")];
                 (dims, vec![("I", 9), ("J", 8), ("K", 7)])
             }
-            Flavor::Mesh => {
+            Flavor::Mesh | Flavor::NarrowMesh => {
                 let dims = vec![
                     ("Cell", "horizontal"),
                     ("Edge", "horizontal"),
@@ -68,6 +78,13 @@ impl Generator {
     fn number(&mut self) -> Json {
         match self.dtype {
             "int32" => json!(self.rng.i32(-9..10)),
+            "int8" => json!(self.rng.i8(..)),
+            "int16" => json!(self.rng.i16(..)),
+            "int64" => json!(self.rng.i64(..)),
+            "uint8" => json!(self.rng.u8(..)),
+            "uint16" => json!(self.rng.u16(..)),
+            "uint32" => json!(self.rng.u32(..)),
+            "uint64" => json!(self.rng.u64(..)),
             _ => json!(f64::from(self.rng.i32(-4000..4000)) / 1000.0),
         }
     }
@@ -110,11 +127,11 @@ impl Generator {
             self.dims.iter().map(|(name, kind)| ((*name).to_owned(), json!(kind))).collect();
         let mut case = json!({ "version": 2, "name": "random", "dims": dims });
         let (tables, spaces): (Json, Vec<Vec<&'static str>>) = match flavor {
-            Flavor::Grid => (
+            Flavor::Grid | Flavor::NarrowGrid => (
                 Json::Null,
                 vec![vec!["I", "J", "K"], vec!["I", "K"], vec!["I", "J"], vec!["J"], vec!["K"], vec!["I"]],
             ),
-            Flavor::Mesh => {
+            Flavor::Mesh | Flavor::NarrowMesh => {
                 let spaces = vec![vec!["Cell", "K"], vec!["Edge", "K"], vec!["Cell"], vec!["Edge"]];
                 (self.tables(), spaces)
             }
@@ -128,7 +145,7 @@ impl Generator {
             inputs.insert(name.clone(), self.any_field(dims, "data"));
             self.readable.push((name, dims.clone()));
         }
-        if flavor == Flavor::Mesh {
+        if matches!(flavor, Flavor::Mesh | Flavor::NarrowMesh) {
             inputs.insert("w".to_owned(), self.any_field(&["Cell", "C2E"], "data"));
         }
         case["inputs"] = Json::Object(inputs);
@@ -297,7 +314,7 @@ impl Generator {
             30..35 => self.division(depth, dims),
             35..42 => {
                 let (a, of) = self.value(depth - 1, dims);
-                let op = if self.dtype != "int32" && self.chance(30) { "floor" } else { "abs" };
+                let op = if self.dtype.starts_with("float") && self.chance(30) { "floor" } else { "abs" };
                 let op = if self.chance(40) { "neg" } else { op };
                 (json!([op, a]), of)
             }
@@ -339,10 +356,11 @@ impl Generator {
     fn division(&mut self, depth: u32, dims: &[&'static str]) -> Made {
         let (a, of) = self.value(depth - 1, dims);
         match self.dtype {
-            "int32" => {
+            dtype if !dtype.starts_with("float") => {
                 let op = if self.rng.bool() { "floordiv" } else { "mod" };
-                let divisor = *self.rng.choice(&[-3, -2, 2, 5]).expect("a list");
-                (json!([op, a, ["lit", divisor, "int32"]]), of)
+                let divisors = if dtype.starts_with('u') { [7, 1, 2, 5] } else { [-3, -2, 2, 5] };
+                let divisor = *self.rng.choice(&divisors).expect("a list");
+                (json!([op, a, ["lit", divisor, dtype]]), of)
             }
             _ => {
                 let (b, other) = self.value(depth - 1, dims);

@@ -1,6 +1,7 @@
 //! Field programs: recorded cases, an evaluator index by index, random programs, texts, commands.
 
 mod commands;
+mod elements;
 mod errors;
 mod generate;
 mod kept;

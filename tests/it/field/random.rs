@@ -59,7 +59,8 @@ pub(super) fn scattered(buffer: &FieldBuffer, rng: &mut Rng) -> FieldBuffer {
         FieldCells::Float32(_) => filled!(Float32, f32),
         FieldCells::Float64(_) => filled!(Float64, f64),
     };
-    FieldBuffer::strided(cells, buffer.origin(), &shape, &strides, start as usize).expect("inside")
+    let moved = FieldBuffer::strided(cells, buffer.origin(), &shape, &strides, start as usize);
+    moved.and_then(|moved| moved.of_dtype(buffer.dtype())).expect("inside")
 }
 
 /// Runs a case on every way; true if it has values, false if it has an error.
@@ -105,6 +106,13 @@ fn check(seed: u64, flavor: Flavor) -> bool {
 fn random_programs_agree_on_grids() {
     let with_values = (0..500).filter(|seed| check(*seed, Flavor::Grid)).count();
     assert!((200..490).contains(&with_values), "{with_values} of 500 programs have values");
+}
+
+#[test]
+fn random_programs_agree_on_narrow_integers() {
+    let check = |seed: u64| check(seed, if seed % 3 == 0 { Flavor::NarrowMesh } else { Flavor::NarrowGrid });
+    let with_values = (2000..2400).filter(|seed| check(*seed)).count();
+    assert!((160..390).contains(&with_values), "{with_values} of 400 programs have values");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// A value of one of the five element types.
+/// A value of one of the element types.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
     Bool(bool),
@@ -15,6 +15,12 @@ pub enum Cell {
     Int64(i64),
     Float32(f32),
     Float64(f64),
+    Int8(i8),
+    Int16(i16),
+    Uint8(u8),
+    Uint16(u16),
+    Uint32(u32),
+    Uint64(u64),
 }
 
 /// Where a value is computed: an index for each dimension, and whether a table gave it.
@@ -87,6 +93,8 @@ fn cell(json: &Json, dtype: &str) -> Cell {
         "bool" => Cell::Bool(json.as_bool().expect("a truth value")),
         "int32" => Cell::Int32(float() as i32),
         "int64" => Cell::Int64(json.as_i64().expect("an integer")),
+        "uint64" => Cell::Uint64(json.as_u64().expect("an integer")),
+        "int8" | "int16" | "uint8" | "uint16" | "uint32" => cast(Cell::Float64(float()), dtype),
         "float32" => Cell::Float32(float() as f32),
         _ => Cell::Float64(float()),
     }
@@ -436,6 +444,12 @@ fn written(cell: &Cell) -> Json {
         Cell::Bool(value) => json!(value),
         Cell::Int32(value) => json!(value),
         Cell::Int64(value) => json!(value),
+        Cell::Int8(value) => json!(value),
+        Cell::Int16(value) => json!(value),
+        Cell::Uint8(value) => json!(value),
+        Cell::Uint16(value) => json!(value),
+        Cell::Uint32(value) => json!(value),
+        Cell::Uint64(value) => json!(value),
         Cell::Float32(value) if value.is_finite() => {
             json!(value.to_string().parse::<f64>().expect("a number"))
         }
@@ -449,6 +463,12 @@ fn dtype(cell: Cell) -> &'static str {
         Cell::Bool(_) => "bool",
         Cell::Int32(_) => "int32",
         Cell::Int64(_) => "int64",
+        Cell::Int8(_) => "int8",
+        Cell::Int16(_) => "int16",
+        Cell::Uint8(_) => "uint8",
+        Cell::Uint16(_) => "uint16",
+        Cell::Uint32(_) => "uint32",
+        Cell::Uint64(_) => "uint64",
         Cell::Float32(_) => "float32",
         Cell::Float64(_) => "float64",
     }
@@ -461,6 +481,12 @@ fn cast(value: Cell, to: &str) -> Cell {
                 "bool" => Cell::Bool($value as f64 != 0.0),
                 "int32" => Cell::Int32($value as i32),
                 "int64" => Cell::Int64($value as i64),
+                "int8" => Cell::Int8($value as i8),
+                "int16" => Cell::Int16($value as i16),
+                "uint8" => Cell::Uint8($value as u8),
+                "uint16" => Cell::Uint16($value as u16),
+                "uint32" => Cell::Uint32($value as u32),
+                "uint64" => Cell::Uint64($value as u64),
                 "float32" => Cell::Float32($value as f32),
                 _ => Cell::Float64($value as f64),
             }
@@ -470,6 +496,12 @@ fn cast(value: Cell, to: &str) -> Cell {
         Cell::Bool(value) => cast(Cell::Int32(i32::from(value)), to),
         Cell::Int32(value) => all!(value),
         Cell::Int64(value) => all!(value),
+        Cell::Int8(value) => all!(value),
+        Cell::Int16(value) => all!(value),
+        Cell::Uint8(value) => all!(value),
+        Cell::Uint16(value) => all!(value),
+        Cell::Uint32(value) => all!(value),
+        Cell::Uint64(value) => all!(value),
         Cell::Float32(value) => all!(value),
         Cell::Float64(value) => all!(value),
     }
@@ -492,17 +524,35 @@ fn unary(op: &str, value: Cell) -> Cell {
             }
         };
     }
+    macro_rules! signed {
+        ($variant:ident, $value:expr) => {
+            Cell::$variant(if op == "neg" { $value.wrapping_neg() } else { $value.wrapping_abs() })
+        };
+    }
+    macro_rules! unsigned {
+        ($variant:ident, $value:expr) => {
+            Cell::$variant(if op == "neg" { $value.wrapping_neg() } else { $value })
+        };
+    }
     match value {
         Cell::Bool(value) => Cell::Bool(!value),
-        Cell::Int32(value) => {
-            Cell::Int32(if op == "neg" { value.wrapping_neg() } else { value.wrapping_abs() })
-        }
-        Cell::Int64(value) => {
-            Cell::Int64(if op == "neg" { value.wrapping_neg() } else { value.wrapping_abs() })
-        }
+        Cell::Int8(value) => signed!(Int8, value),
+        Cell::Int16(value) => signed!(Int16, value),
+        Cell::Int32(value) => signed!(Int32, value),
+        Cell::Int64(value) => signed!(Int64, value),
+        Cell::Uint8(value) => unsigned!(Uint8, value),
+        Cell::Uint16(value) => unsigned!(Uint16, value),
+        Cell::Uint32(value) => unsigned!(Uint32, value),
+        Cell::Uint64(value) => unsigned!(Uint64, value),
         Cell::Float32(value) => Cell::Float32(float!(value)),
         Cell::Float64(value) => Cell::Float64(float!(value)),
     }
+}
+
+/// Quotient rounded down, and what is left, which has the sign of the divisor.
+fn floor_div(dividend: i128, divisor: i128) -> (i128, i128) {
+    let (quotient, rest) = (dividend.div_euclid(divisor), dividend.rem_euclid(divisor));
+    if divisor < 0 && rest != 0 { (quotient - 1, rest + divisor) } else { (quotient, rest) }
 }
 
 fn binary(op: &str, left: Cell, right: Cell) -> Cell {
@@ -542,10 +592,8 @@ fn binary(op: &str, left: Cell, right: Cell) -> Cell {
                         $l
                     }
                 }
-                "floordiv" => {
-                    ($l - $l.rem_euclid($r) - if $r < 0 && $l.rem_euclid($r) != 0 { $r } else { 0 }) / $r
-                }
-                "mod" => ($l.rem_euclid($r)) + if $r < 0 && $l.rem_euclid($r) != 0 { $r } else { 0 },
+                "floordiv" => floor_div($l.into(), $r.into()).0 as _,
+                "mod" => floor_div($l.into(), $r.into()).1 as _,
                 other => panic!("{other}"),
             })
         }};
@@ -589,6 +637,12 @@ fn binary(op: &str, left: Cell, right: Cell) -> Cell {
         }),
         (Cell::Int32(l), Cell::Int32(r)) => integers!(Int32, l, r),
         (Cell::Int64(l), Cell::Int64(r)) => integers!(Int64, l, r),
+        (Cell::Int8(l), Cell::Int8(r)) => integers!(Int8, l, r),
+        (Cell::Int16(l), Cell::Int16(r)) => integers!(Int16, l, r),
+        (Cell::Uint8(l), Cell::Uint8(r)) => integers!(Uint8, l, r),
+        (Cell::Uint16(l), Cell::Uint16(r)) => integers!(Uint16, l, r),
+        (Cell::Uint32(l), Cell::Uint32(r)) => integers!(Uint32, l, r),
+        (Cell::Uint64(l), Cell::Uint64(r)) => integers!(Uint64, l, r),
         (Cell::Float32(l), Cell::Float32(r)) => floats!(Float32, l, r),
         (Cell::Float64(l), Cell::Float64(r)) => floats!(Float64, l, r),
         (l, r) => panic!("{op} of {l:?} and {r:?}"),

@@ -37,7 +37,7 @@ pub fn native() -> FieldTier {
 }
 
 /// Runs a case on a tier, as `run_case` does; all stages have a form in C.
-fn case_on(tier: &FieldTier, case: &Json) -> Result<Json, String> {
+pub(super) fn case_on(tier: &FieldTier, case: &Json) -> Result<Json, String> {
     let run = || {
         let (program, data) = read_field_case(case)?;
         check_program(&program).map_err(|mut errors| errors.remove(0))?;
@@ -86,6 +86,10 @@ fn random_programs_agree_with_native_code() {
     let of_each = |seeds: std::ops::Range<u64>| seeds.step_by(every.max(1) as usize);
     let grids = of_each(0..500).filter(|seed| check(&native(), *seed, Flavor::Grid)).count();
     let meshes = of_each(1000..1300).filter(|seed| check(&native(), *seed, Flavor::Mesh)).count();
+    let narrow = of_each(2000..2200).filter(|seed| check(&native(), *seed, Flavor::NarrowGrid)).count();
+    let narrow =
+        narrow + of_each(2200..2400).filter(|seed| check(&native(), *seed, Flavor::NarrowMesh)).count();
+    assert!(narrow >= 6, "{narrow} programs on narrow integers have values");
     assert!(grids >= 8 && meshes >= 4, "{grids} programs on grids and {meshes} on meshes have values");
 }
 

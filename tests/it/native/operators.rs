@@ -23,16 +23,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Operators on plain values that have a form in C.
-const TRANSLATED: usize = 511;
+const TRANSLATED: usize = 537;
 /// The same with a form in Rust: no angles, and no special functions that refuse operands.
-const TRANSLATED_TO_RUST: usize = 481;
+const TRANSLATED_TO_RUST: usize = 507;
 /// Families besides those of Python that have rules of their own.
-const KEPT_BY_HAND: [&str; 10] = [
+const KEPT_BY_HAND: [&str; 21] = [
     "math.floordiv",
     "math.mod",
     "math.fmod",
     "core._to_int32",
     "core._to_int64",
+    "core._to_int8",
+    "core._to_int16",
+    "core._to_uint8",
+    "core._to_uint16",
+    "core._to_uint32",
+    "core._to_uint64",
+    "unsigned.to_int64",
+    "unsigned.to_float64",
+    "unsigned.to_float32",
+    "unsigned.floordiv",
+    "unsigned.mod",
     "bitwise.count",
     "math.sigmoid",
     "math.log_sigmoid",

@@ -4,13 +4,17 @@ use crate::operator::Family;
 use crate::operator::fusible::{Fusible, IntegerOp};
 use crate::strip::BinaryOp;
 
+/// Name of `bitwise.bitwise_and`.
+pub const AND: &str = "bitwise.bitwise_and";
+/// Name of `bitwise.bitwise_xor`.
+pub const XOR: &str = "bitwise.bitwise_xor";
 /// Name of `bitwise.count`.
 pub const COUNT: &str = "bitwise.count";
 
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     vec![
-        Family::new("bitwise.bitwise_and", &["x", "y"], "Bits set in both.")
+        Family::new(AND, &["x", "y"], "Bits set in both.")
             .cells(|l, x| Some(l.binary(BinaryOp::And, x[0], x[1])))
             .binary(|x: i32, y: i32| x & y)
             .fusible(Fusible::Integer(IntegerOp::And))
@@ -19,7 +23,7 @@ pub fn rows() -> Vec<Family> {
             .cells(|l, x| Some(l.binary(BinaryOp::Or, x[0], x[1])))
             .binary(|x: i32, y: i32| x | y)
             .binary(|x: i64, y: i64| x | y),
-        Family::new("bitwise.bitwise_xor", &["x", "y"], "Bits set in exactly one.")
+        Family::new(XOR, &["x", "y"], "Bits set in exactly one.")
             .cells(|l, x| Some(l.binary(BinaryOp::Xor, x[0], x[1])))
             .binary(|x: i32, y: i32| x ^ y)
             .binary(|x: i64, y: i64| x ^ y),

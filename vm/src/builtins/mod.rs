@@ -29,6 +29,7 @@ pub mod scan;
 pub mod seq;
 pub mod strings;
 pub mod trig;
+pub mod unsigned;
 
 /// The table of all standard operators.
 pub fn table() -> Arc<OperatorTable> {
@@ -41,6 +42,7 @@ pub fn table() -> Arc<OperatorTable> {
             casts::rows(),
             bools::rows(),
             bitwise::rows(),
+            unsigned::rows(),
             strings::rows(),
             seq::rows(),
             aggregate::rows(),

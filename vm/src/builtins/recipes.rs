@@ -3,6 +3,7 @@
 
 use crate::operator::recipe::{Recorded, both};
 use crate::strip::{BinaryOp, Comparison, Lane, List, Op, RecordedFunction, Term, UnaryOp};
+use std::ops::RangeInclusive;
 
 /// An operation of floats; integers are that already.
 pub(super) fn rounded(list: &mut List, x: Term, op: UnaryOp) -> Option<Term> {
@@ -148,6 +149,20 @@ pub(super) fn to_int64(list: &mut List, x: &[Term]) -> Option<RecordedFunction> 
     truncated(list, x, Lane::I64, TWO_TO_63)
 }
 
+/// The same to UINT64, or an INT64 that is not negative; rare is also what does not fit INT64.
+pub(super) fn to_uint64(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [number] = *x else { return None };
+    if list.lane(number) == Lane::I64 {
+        return of_unsigned(list, x, Lane::I64);
+    }
+    let to_int64 = truncated(list, number, Lane::I64, TWO_TO_63)?;
+    let number = list.cast(number, Lane::F64);
+    let zero = list.f64(0.0);
+    let is_negative = list.compare(Comparison::Less, number, zero);
+    let rare = to_int64.rare.map(|rare| list.or(rare, is_negative));
+    Some(RecordedFunction { value: to_int64.value, rare })
+}
+
 /// A float truncated to INT32, or an INT64 as INT32; what does not fit is rare.
 pub(super) fn to_int32(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
     let [x] = *x else { return None };
@@ -157,6 +172,29 @@ pub(super) fn to_int32(list: &mut List, x: &[Term]) -> Option<RecordedFunction> 
     let value = list.cast(x, Lane::I32);
     let again = list.cast(value, Lane::I64);
     Some(RecordedFunction { value, rare: Some(list.compare(Comparison::NotEqual, again, x)) })
+}
+
+/// An INT64 in another lane; a number outside of a range is rare.
+pub(super) fn within(
+    list: &mut List,
+    x: &[Term],
+    range: RangeInclusive<i64>,
+    lane: Lane,
+) -> Option<RecordedFunction> {
+    let [x] = *x else { return None };
+    let (low, high) = (list.i64(*range.start()), list.i64(*range.end()));
+    let is_below = list.compare(Comparison::Less, x, low);
+    let is_above = list.compare(Comparison::Greater, x, high);
+    let rare = list.or(is_below, is_above);
+    Some(RecordedFunction { value: list.cast(x, lane), rare: Some(rare) })
+}
+
+/// An unsigned integer in another lane; one beyond INT64 is rare.
+pub(super) fn of_unsigned(list: &mut List, x: &[Term], lane: Lane) -> Option<RecordedFunction> {
+    let [x] = *x else { return None };
+    let zero = list.i64(0);
+    let rare = list.compare(Comparison::Less, x, zero);
+    Some(RecordedFunction { value: list.cast(x, lane), rare: Some(rare) })
 }
 
 /// A float truncated to an integer type whose numbers are below `end`; rare is also what fits and is as far below zero.

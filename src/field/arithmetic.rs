@@ -1,0 +1,154 @@
+//! Operations on elements as operators of the machine: those on narrow elements wrap to the numbers of their type.
+//!
+//! ```text
+//! a + b of int16      x = math.add(a, b)      subtract(xor(and(x, 0xffff), 0x8000), 0x8000)
+//! a + b of uint8      and(math.add(a, b), 0xff)
+//! a < b of uint64     bool.less(xor(a, 1 << 63), xor(b, 1 << 63))
+//! ```
+
+use crate::expr;
+use crate::field::element::{has_all, held_as, integers, is_float};
+use crate::field::expression::{FieldBinary, FieldReduction, FieldUnary};
+use crate::field::operators::{
+    binary_operator, cast_operator, narrow_operator, unary_operator, unsigned_operator,
+};
+use crate::field::to_expr::BoxLowering;
+use cembra_vm::builtins::{bitwise, unsigned};
+use cembra_vm::value::{ScalarType, ScalarValue};
+
+type Lowered = Result<expr::NodeId, expr::GraphError>;
+
+/// Bits of an element that is narrower than what holds it.
+fn narrow_bits(dtype: ScalarType) -> Option<u32> {
+    match dtype {
+        ScalarType::Int8 | ScalarType::Uint8 => Some(8),
+        ScalarType::Int16 | ScalarType::Uint16 => Some(16),
+        ScalarType::Uint32 => Some(32),
+        _ => None,
+    }
+}
+
+fn is_unsigned(dtype: ScalarType) -> bool {
+    integers(dtype).is_some_and(|numbers| *numbers.start() == 0)
+}
+
+impl BoxLowering<'_> {
+    /// A function of one element.
+    pub(super) fn unary(&mut self, op: FieldUnary, dtype: ScalarType, x: expr::NodeId) -> Lowered {
+        if op == FieldUnary::Abs && is_unsigned(dtype) {
+            return Ok(x);
+        }
+        let value = self.apply(unary_operator(op), &[x])?;
+        match op {
+            FieldUnary::Neg | FieldUnary::Abs => self.wrapped(dtype, value),
+            _ => Ok(value),
+        }
+    }
+
+    /// A function of two elements of a type.
+    pub(super) fn binary(
+        &mut self,
+        op: FieldBinary,
+        dtype: ScalarType,
+        operands: &[expr::NodeId],
+    ) -> Lowered {
+        if dtype == ScalarType::Uint64 {
+            return self.binary_unsigned(op, operands);
+        }
+        let value = self.apply(binary_operator(op), operands)?;
+        match op {
+            FieldBinary::Add | FieldBinary::Sub | FieldBinary::Mul => self.wrapped(dtype, value),
+            // The least number by -1 is beyond the greatest.
+            FieldBinary::FloorDiv if !is_unsigned(dtype) => self.wrapped(dtype, value),
+            _ => Ok(value),
+        }
+    }
+
+    /// A function of two UINT64. Numbers whose highest bit is flipped have the order of INT64.
+    fn binary_unsigned(&mut self, op: FieldBinary, operands: &[expr::NodeId]) -> Lowered {
+        use FieldBinary::{Ge, Gt, Le, Lt, Max, Min};
+        if let Some(operator) = unsigned_operator(op) {
+            return self.apply(operator, operands);
+        }
+        if !matches!(op, Lt | Le | Gt | Ge | Min | Max) {
+            return self.apply(binary_operator(op), operands);
+        }
+        let operands = [self.turned(operands[0])?, self.turned(operands[1])?];
+        let value = self.apply(binary_operator(op), &operands)?;
+        if matches!(op, Min | Max) { self.turned(value) } else { Ok(value) }
+    }
+
+    fn turned(&mut self, x: expr::NodeId) -> Lowered {
+        let highest = self.integer(ScalarType::Int64, i64::MIN)?;
+        self.apply(bitwise::XOR, &[x, highest])
+    }
+
+    /// One more value of a reduction.
+    pub(super) fn reduce(
+        &mut self,
+        op: FieldReduction,
+        dtype: ScalarType,
+        operands: &[expr::NodeId],
+    ) -> Lowered {
+        let op = match op {
+            FieldReduction::Sum => FieldBinary::Add,
+            FieldReduction::Max => FieldBinary::Max,
+            FieldReduction::Min => FieldBinary::Min,
+        };
+        self.binary(op, dtype, operands)
+    }
+
+    /// A number in another element type; raises if the type does not have it.
+    pub(super) fn cast(&mut self, from: ScalarType, to: ScalarType, x: expr::NodeId) -> Lowered {
+        if from == to {
+            return Ok(x);
+        }
+        if from == ScalarType::Uint64 && to != ScalarType::Boolean {
+            return match to {
+                ScalarType::Float64 => self.apply(unsigned::TO_FLOAT64, &[x]),
+                ScalarType::Float32 => self.apply(unsigned::TO_FLOAT32, &[x]),
+                _ => {
+                    let signed = self.apply(unsigned::TO_INT64, &[x])?;
+                    self.cast(ScalarType::Int64, to, signed)
+                }
+            };
+        }
+        match narrow_operator(to) {
+            Some(narrow) if !has_all(to, from) => {
+                let is_direct = to == ScalarType::Uint64 && is_float(from);
+                let held = held_as(from);
+                let wide = if is_direct { x } else { self.held(held, ScalarType::Int64, x)? };
+                self.apply(narrow, &[wide])
+            }
+            _ => self.held(held_as(from), held_as(to), x),
+        }
+    }
+
+    /// A value of the machine in another type of the machine.
+    fn held(&mut self, from: ScalarType, to: ScalarType, x: expr::NodeId) -> Lowered {
+        match from == to {
+            true => Ok(x),
+            false => self.apply(cast_operator(to), &[x]),
+        }
+    }
+
+    /// The number of an element type that an integer is, of which the low bits count.
+    fn wrapped(&mut self, dtype: ScalarType, x: expr::NodeId) -> Lowered {
+        let Some(bits) = narrow_bits(dtype) else { return Ok(x) };
+        let mask = self.integer(dtype, (1 << bits) - 1)?;
+        let low = self.apply(bitwise::AND, &[x, mask])?;
+        if is_unsigned(dtype) {
+            return Ok(low);
+        }
+        let sign = self.integer(dtype, 1 << (bits - 1))?;
+        let turned = self.apply(bitwise::XOR, &[low, sign])?;
+        self.apply(binary_operator(FieldBinary::Sub), &[turned, sign])
+    }
+
+    fn integer(&mut self, dtype: ScalarType, value: i64) -> Lowered {
+        self.literal(&match held_as(dtype) {
+            ScalarType::Int32 => ScalarValue::Int32(value as i32),
+            _ => ScalarValue::Int64(value),
+        })
+    }
+}
