@@ -117,10 +117,9 @@ fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldF
 
 fn batch(file: &Path, args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
-    let json = read_json(&text).map_err(|report| (vec![report], None))?;
     let tier = field_tier((args.tier, args.backend), args.cache).map_err(|report| (vec![report], None))?;
     let budget = (&args.budget, &args.budget.shared());
-    run_batch(&json, budget, args.threads.into(), &tier).map_err(|report| (vec![report], None))
+    run_batch(&text, budget, args.threads.into(), &tier).map_err(|report| (vec![report], None))
 }
 
 fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {

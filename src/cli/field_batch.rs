@@ -5,13 +5,16 @@
 
 use crate::backend::{FieldPlan, FieldTier};
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::json_text;
 use crate::cli::report::{Phase, Report};
 use crate::field::json::{read_field_case, write_cells};
 use crate::field::{FieldError, FieldProblem, FieldRole, check_program};
 use cembra_vm::machine::SharedBudget;
 use cembra_vm::value::Category;
 use cembra_vm::value::budget::Account;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Runs the cases of a file.
@@ -19,28 +22,60 @@ use std::sync::Arc;
 /// # Errors
 /// It is no file of cases.
 pub(super) fn run_batch(
-    json: &Json,
+    text: &str,
     (args, budget): (&BudgetArgs, &Arc<SharedBudget>),
     threads: usize,
     tier: &FieldTier,
 ) -> Result<String, Report> {
-    let cases = json["cases"].as_array().or_else(|| json.as_array());
-    let cases = cases.ok_or_else(|| {
-        let what = "a file of recorded programs is {\"cases\": [...]}";
-        Report::new(Category::Parse, Phase::Compile, what)
-    })?;
     let mut lines = String::new();
-    for case in cases {
-        let line = match run_case(case, (args, budget), threads, tier) {
-            Ok(outputs) => json!({ "name": case["name"], "outputs": outputs }),
+    for case in cases(text)? {
+        let (name, result) = match read_case(case) {
+            Ok(case) => (case["name"].clone(), run_case(&case, (args, budget), threads, tier)),
+            Err(problem) => (name_of(case), Err(problem.into())),
+        };
+        let line = match result {
+            Ok(outputs) => json!({ "name": name, "outputs": outputs }),
             Err(error) => json!({
-                "name": case["name"],
+                "name": name,
                 "error": { "class": error.problem.class(), "message": error.to_string() },
             }),
         };
         lines += &format!("{line}\n");
     }
     Ok(lines)
+}
+
+/// The cases of a file, each as its text: what is wrong in one is no error of the others.
+fn cases(text: &str) -> Result<Vec<&RawValue>, Report> {
+    let report = |what: String| Report::new(Category::Parse, Phase::Compile, what);
+    let no_json = |error: serde_json::Error| report(format!("the file is no JSON: {error}"));
+    let is_list = |text: &str| text.trim_start().starts_with('[');
+    let list = match is_list(text) {
+        true => Some(text),
+        false => {
+            let entries = json_text::entries(text).map_err(no_json)?;
+            let cases = entries.into_iter().find(|(name, _)| name == "cases");
+            cases.map(|(_, cases)| cases.get()).filter(|cases| is_list(cases))
+        }
+    };
+    let list = list.ok_or_else(|| report("a file of recorded programs is {\"cases\": [...]}".to_owned()))?;
+    json_text::items(list).map_err(no_json)
+}
+
+fn read_case(case: &RawValue) -> Result<Json, FieldProblem> {
+    json_text::parse(case.get()).map_err(|error| match error.to_string() {
+        text if text.starts_with("recursion limit") => {
+            let what = "the case nests too deeply; JSON may to 127 levels".to_owned();
+            FieldProblem::Limit { limit: "field-nesting", what }
+        }
+        text => FieldProblem::Syntax { what: format!("the case is no JSON: {text}") },
+    })
+}
+
+/// The name of a case that cannot be read, if that can.
+fn name_of(case: &RawValue) -> Json {
+    let entries: BTreeMap<String, &RawValue> = serde_json::from_str(case.get()).unwrap_or_default();
+    entries.get("name").and_then(|name| json_text::parse(name.get()).ok()).unwrap_or_default()
 }
 
 fn run_case(

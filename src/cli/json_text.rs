@@ -1,6 +1,8 @@
 //! JSON text as a value, in which no object has a name twice: of two values one would be lost in silence.
 
+use hashbrown::HashSet;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 use std::fmt;
 
@@ -10,6 +12,56 @@ use std::fmt;
 /// It is not JSON, a number is out of range, or an object has a name twice; with line and column.
 pub fn parse(text: &str) -> Result<Json, serde_json::Error> {
     serde_json::from_str::<Distinct>(text).map(|Distinct(json)| json)
+}
+
+/// The items of a list, as texts that nobody has looked into.
+///
+/// # Errors
+/// It is no JSON list.
+pub fn items(text: &str) -> Result<Vec<&RawValue>, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+/// The entries of an object, their values as texts that nobody has looked into.
+///
+/// # Errors
+/// It is no JSON object, or has a name twice.
+pub fn entries(text: &str) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
+    serde_json::from_str::<Entries<'_>>(text).map(|Entries(entries)| entries)
+}
+
+/// An object with distinct names.
+struct Entries<'de>(Vec<(String, &'de RawValue)>);
+
+impl<'de> Deserialize<'de> for Entries<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entries<'de>, D::Error> {
+        deserializer.deserialize_map(EntriesVisitor).map(Entries)
+    }
+}
+
+struct EntriesVisitor;
+
+impl<'de> Visitor<'de> for EntriesVisitor {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut entries, mut names) = (Vec::new(), HashSet::new());
+        while let Some(name) = map.next_key::<String>()? {
+            if !names.insert(name.clone()) {
+                return Err(twice(&name));
+            }
+            entries.push((name, map.next_value()?));
+        }
+        Ok(entries)
+    }
+}
+
+fn twice<E: Error>(name: &str) -> E {
+    E::custom(format!("an object has two entries \"{}\"", name.escape_debug()))
 }
 
 /// A value whose objects have distinct names.
@@ -76,8 +128,7 @@ impl<'de> Visitor<'de> for DistinctVisitor {
         let mut map = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             if map.contains_key(&name) {
-                let name = name.escape_debug();
-                return Err(A::Error::custom(format!("an object has two entries \"{name}\"")));
+                return Err(twice(&name));
             }
             let value = entries.next_value_seed(self)?;
             map.insert(name, value);

@@ -2,7 +2,7 @@
 
 use crate::cases::output_of;
 use crate::support::test_file;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -177,6 +177,55 @@ fn the_batch_prints_a_line_for_each_case() {
         }
     }
     assert_eq!(names.len(), 42);
+}
+
+/// A case that nests deeply, has a name twice or has a number out of range is a line with its name; the others run.
+#[test]
+fn a_case_that_cannot_be_read_ends_no_other() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    let case = |name: &str, value: &str| {
+        format!(
+            r#"{{"name": "{name}", "outputs": {{"v": {{"dims": ["I"], "shape": [2]}}}},
+            "statements": [{{"targets": ["v"], "expr": ["broadcast", {value}, ["I"]]}}]}}"#
+        )
+    };
+    let deep = |levels: usize| format!("{}[\"lit\", 1.0]{}", "[\"neg\", ".repeat(levels), "]".repeat(levels));
+    let cases = [
+        case("plain", &deep(1)),
+        case("near", &deep(118)),
+        case("deep", &deep(130)),
+        case("deeper", &deep(100_000)),
+        case("large", "[\"lit\", 1e400]"),
+        r#"{"name": "twice", "inputs": {}, "inputs": {}}"#.to_owned(),
+        "7".to_owned(),
+        case("last", &deep(3)),
+    ];
+    for text in [format!("[{}]", cases.join(",")), format!("{{\"cases\": [{}]}}", cases.join(", "))] {
+        std::fs::write(place.path().join("cases.json"), text).expect("a file");
+        let out = output_of("cembra field run --batch cases.json", place.path(), "here");
+        let lines: Vec<Json> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let name = |line: &Json| line["name"].as_str().unwrap_or("none").to_owned();
+        let names: Vec<String> = lines.iter().map(name).collect();
+        assert_eq!(names, ["plain", "near", "deep", "deeper", "large", "twice", "none", "last"]);
+        let classes: Vec<&Json> = lines.iter().map(|line| &line["error"]["class"]).collect();
+        let null = &Json::Null;
+        assert_eq!(
+            classes,
+            [
+                null,
+                null,
+                &json!("limit"),
+                &json!("limit"),
+                &json!("syntax"),
+                &json!("syntax"),
+                &json!("syntax"),
+                null
+            ]
+        );
+        assert_eq!(lines[7]["outputs"]["v"]["data"], json!([-1.0, -1.0]));
+        let message = lines[3]["error"]["message"].as_str().expect("a message");
+        assert!(message.contains("nests too deeply; JSON may to 127 levels"), "{message}");
+    }
 }
 
 #[test]
