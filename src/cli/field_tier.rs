@@ -58,6 +58,10 @@ pub(super) fn note_interpreted(plan: &FieldPlan) {
 pub(super) struct StageFiles<'d>(pub &'d StageDump);
 
 impl TierObserver for StageFiles<'_> {
+    fn is_watching(&self) -> bool {
+        self.0.is_on()
+    }
+
     fn ended(&self, statement: usize, target: &str, step: &'static str, made: &dyn Artifact) {
         if self.0.is_on() {
             for (stage, text) in made.texts(step) {

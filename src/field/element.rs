@@ -52,6 +52,7 @@ pub fn dtype_from_name(name: &str) -> Option<ScalarType> {
 }
 
 /// The names of all element types.
+#[cfg(feature = "cli")]
 pub(crate) fn dtype_names() -> String {
     FIELD_DTYPES.map(dtype_name).join(", ")
 }

@@ -12,7 +12,7 @@ use crate::backend::field::kept::KeptPart;
 use crate::backend::field::results::{Part, Targets, is_full, is_shared};
 use crate::backend::field::stage_data::{StageData, with_scalar};
 use crate::backend::field::stage_program::StageProgram;
-use crate::backend::field::tier::{FieldTier, StageNews};
+use crate::backend::field::tier::{FieldTier, StageLibraries, StageNews};
 use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
@@ -95,12 +95,17 @@ impl BoundStage {
     }
 
     /// Has a tier run the programs from now on; tells what is made of each, and why the interpreter goes on running one.
-    pub fn run_on(&mut self, tier: &FieldTier, tell: &mut dyn FnMut(StageNews<'_>)) {
+    pub fn run_on(
+        &mut self,
+        tier: &FieldTier,
+        libraries: &StageLibraries,
+        tell: &mut dyn FnMut(StageNews<'_>),
+    ) {
         for temporary in &mut self.temporaries {
-            temporary.stage.run_on(tier, tell);
+            temporary.stage.run_on(tier, libraries, tell);
         }
         if let Some(program) = &mut self.program
-            && let Err(reason) = program.run_on(&self.stage, tier, tell)
+            && let Err(reason) = program.run_on(&self.stage, tier, libraries, tell)
         {
             tell(StageNews::Interpreted(reason));
         }

@@ -11,7 +11,7 @@ use crate::backend::field::levels::{Levels, has_planes_apart, run_levels};
 use crate::backend::field::limits::StageLimits;
 use crate::backend::field::results::{Destination, Part, Targets};
 use crate::backend::field::stage_data::StageData;
-use crate::backend::field::tier::{FieldTier, StageNews};
+use crate::backend::field::tier::{FieldTier, StageLibraries, StageNews};
 use crate::field::buffer::{FieldBuffer, FieldData};
 use crate::field::error::FieldProblem;
 use crate::field::lower::{LoweredStatement, ScanLevels};
@@ -113,9 +113,10 @@ impl BoundStatement {
     pub fn run_on(
         &mut self,
         tier: &FieldTier,
+        libraries: &StageLibraries,
         tell: &mut dyn FnMut(StageNews<'_>),
     ) -> Result<(), FieldProblem> {
-        self.stages.iter_mut().for_each(|(stage, _)| stage.run_on(tier, tell));
+        self.stages.iter_mut().for_each(|(stage, _)| stage.run_on(tier, libraries, tell));
         // The frame keeps memory for results; a library would make it for each run.
         if self.way == Way::Frame && self.stages.iter().any(|(stage, _)| stage.is_native()) {
             self.way = Way::Kept;

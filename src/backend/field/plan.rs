@@ -9,7 +9,7 @@
 use crate::backend::field::bound_statement::BoundStatement;
 use crate::backend::field::limits::StageLimits;
 use crate::backend::field::stage_program::StageProgram;
-use crate::backend::field::tier::{FieldTier, InterpretedStage, StageNews, TierObserver};
+use crate::backend::field::tier::{FieldTier, InterpretedStage, StageLibraries, StageNews, TierObserver};
 use crate::field::buffer::FieldData;
 use crate::field::check::check_program;
 use crate::field::error::FieldError;
@@ -170,8 +170,20 @@ impl FieldPlan {
         all
     }
 
+    /// Libraries that are built side by side, unless somebody watches, or there is one.
+    fn libraries(&self, observer: &dyn TierObserver) -> StageLibraries {
+        match &self.tier {
+            #[cfg(feature = "native")]
+            FieldTier::Native(cache) if !observer.is_watching() && self.stages() > 1 => {
+                StageLibraries::begin(cache, self.native_calls().into_iter().flatten().collect())
+            }
+            _ => StageLibraries::default(),
+        }
+    }
+
     /// Has the tier run all statements.
     fn enter_tier(&mut self, observer: &dyn TierObserver) -> Result<(), FieldError> {
+        let libraries = self.libraries(observer);
         let FieldPlan { program, statements, tier, interpreted, .. } = self;
         interpreted.clear();
         for statement in statements {
@@ -187,7 +199,7 @@ impl FieldPlan {
                 }),
             };
             statement
-                .run_on(tier, &mut tell)
+                .run_on(tier, &libraries, &mut tell)
                 .map_err(|problem| FieldError::at(problem, declared.span).in_statement(number + 1, target))?;
         }
         Ok(())

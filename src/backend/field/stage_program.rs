@@ -20,7 +20,7 @@ use crate::backend::field::results::{Part, Targets};
 use crate::backend::field::stage_data::{StageData, mask, with_scalar};
 #[cfg(feature = "native")]
 use crate::backend::field::tier::Telling;
-use crate::backend::field::tier::{FieldTier, ProgramText, StageNews};
+use crate::backend::field::tier::{FieldTier, ProgramText, StageLibraries, StageNews};
 use crate::compile::binder::compile_nodes;
 use crate::compile::error::CompileError;
 use crate::compile::tier::run_as_machine_code;
@@ -139,6 +139,7 @@ impl StageProgram {
         &mut self,
         stage: &FieldStage,
         tier: &FieldTier,
+        libraries: &StageLibraries,
         tell: &mut dyn FnMut(StageNews<'_>),
     ) -> Result<(), String> {
         tell(StageNews::Ended("program", &ProgramText(self.bound.program())));
@@ -163,7 +164,7 @@ impl StageProgram {
                 };
                 let name = |number: usize| (number > 0).then(|| output_name(number));
                 let outputs = outputs.iter().enumerate().map(|(number, (_, slot))| (name(number), slot));
-                let library = cache.library_observed(&call, &Telling(RefCell::new(tell)));
+                let library = libraries.library(cache, &call, &Telling(RefCell::new(tell)));
                 let native = library.and_then(|library| NativeStage::new(&library, &call, argument, outputs));
                 self.native = Some(native.map_err(|error| error.to_string())?);
                 self.kept = KeptRuns::new(stage, &self.lent, &self.outputs);

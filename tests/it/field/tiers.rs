@@ -7,7 +7,7 @@ use crate::field::random::{compare, scattered};
 use crate::field::recorded::agreeing;
 use crate::field::{outputs_on, run_case};
 use crate::function::native::SANITIZE;
-use cembra::backend::{FieldPlan, FieldTier};
+use cembra::backend::{FieldPlan, FieldTier, InterpretedStage, TierObserver};
 use cembra::field::json::read_field_case;
 use cembra::field::{
     FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, FieldRole, TableEntries, check_program,
@@ -263,6 +263,57 @@ fn a_budget_holds_on_every_tier() {
             "{tier:?}, {step}: {message}"
         );
     }
+}
+
+/// Looks at nothing, but keeps builds one after the other.
+struct Watching;
+
+impl TierObserver for Watching {
+    fn ended(&self, _: usize, _: &str, _: &'static str, _: &dyn cembra::workflow::Artifact) {}
+}
+
+/// Libraries that threads build give the same values as those that are built one after the other, and notes name the same stages.
+#[test]
+fn libraries_are_built_side_by_side() {
+    // The third statement has more reads than are built.
+    let reads: Vec<String> = (-20..21).map(|by| format!("u[I{by:+}]")).collect();
+    let mut text =
+        "horizontal I\ninput u[I]\noutput a[I], b[I], d[I], e[I]\na = 2.0*u + 1.0\nb = a*a - u\n".to_owned();
+    text += &format!("d[I=20:30] = {}\n", reads.join(" + "));
+    text += "e = where(b < d, exp(0.01*a), min(d, u)/3.0)\na = a + 0.5*e\n";
+    let program = parse(&text);
+    let mut data = FieldData::default();
+    let u = (0..50).map(|at| f64::from(at) / 8.0 - 2.0).collect();
+    data.fields.insert("u".to_owned(), row(FieldCells::Float64(u)));
+    for name in ["a", "b", "d", "e"] {
+        data.fields.insert(name.to_owned(), row(FieldCells::Float64(vec![0.25; 50])));
+    }
+    let run = |observer: &dyn TierObserver| {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let cache = NativeCache::new(folder.path(), None).expect("cargo needs a C compiler to link");
+        let plan = FieldPlan::new(&program, &data).expect("a plan");
+        let mut plan = plan.on_observed(FieldTier::Native(cache), observer).expect("memory");
+        let mut data = data.clone();
+        plan.run(&mut data).expect("values");
+        let built = cembra::native::cache::entries(folder.path()).len();
+        (data, plan.interpreted().to_vec(), built)
+    };
+    let (together, one_by_one) = (run(&()), run(&Watching));
+    assert_eq!(together, one_by_one);
+    let (_, notes, built) = together;
+    assert_eq!((notes.len(), notes[0].statement, &*notes[0].target, built), (1, 3, "d", 4));
+    assert!(notes[0].reason.contains("41 reads"), "{notes:?}");
+
+    // Each stage has an error of its own.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
+    let build = NativeBuild::c(CompileC::new(compiler, "").flag("--no-such-flag"));
+    let cache = NativeCache::of(build, folder.path());
+    let plan = FieldPlan::new(&program, &data).expect("a plan").on(FieldTier::Native(cache)).expect("memory");
+    let stages = plan.interpreted().iter().map(|stage| (stage.statement, &*stage.target));
+    assert_eq!(stages.collect::<Vec<_>>(), [(1, "a"), (2, "b"), (3, "d"), (4, "e"), (5, "a")]);
+    let is_told = |stage: &InterpretedStage| stage.statement == 3 || stage.reason.contains("no-such-flag");
+    assert!(plan.interpreted().iter().all(is_told), "{:?}", plan.interpreted());
 }
 
 const HEAT: &str = "horizontal I, J\noutput u[I=0:6, J=0:5] fill 1.5\noutput v[I=0:6, J=0:5] fill 0.5\n\
