@@ -74,9 +74,11 @@ impl FieldBuffer {
 
     /// True if its points stand so.
     pub(crate) fn has_layout(&self, layout: &BufferLayout) -> bool {
+        // Axes are few: a loop is faster than a call that compares memory.
         self.start == layout.start
-            && self.strides == layout.strides
-            && self.origin == layout.origin
+            && self.strides.iter().zip(&layout.strides).all(|(one, other)| one == other)
+            && self.origin.iter().zip(&layout.origin).all(|(one, other)| one == other)
+            && self.origin.len() == layout.origin.len()
             && self.cells.len() == layout.cells
     }
 

@@ -174,6 +174,21 @@ impl FieldBuffer {
         each_cells!(&mut self.cells, cells => store_cells(cells, part, &values));
     }
 
+    /// Copies a part of another buffer to one of the same shape, where axes of size 1 repeat.
+    ///
+    /// # Panics
+    /// If a point lies outside, or the types of the cells differ.
+    pub(crate) fn copy_at(&mut self, part: &PartPlace, from: &FieldBuffer, read: &PartPlace) {
+        match (&mut self.cells, &from.cells) {
+            (FieldCells::Bool(to), FieldCells::Bool(from)) => copy_cells(to, part, from, read),
+            (FieldCells::Int32(to), FieldCells::Int32(from)) => copy_cells(to, part, from, read),
+            (FieldCells::Int64(to), FieldCells::Int64(from)) => copy_cells(to, part, from, read),
+            (FieldCells::Float32(to), FieldCells::Float32(from)) => copy_cells(to, part, from, read),
+            (FieldCells::Float64(to), FieldCells::Float64(from)) => copy_cells(to, part, from, read),
+            _ => unreachable!("the program was checked"),
+        }
+    }
+
     /// Takes elements of a part one after the other, where positions along some axes are chosen by lists: the part has
     /// the first position there.
     pub(crate) fn take_into(&self, part: &PartPlace, taken: &[TakenAxis<'_>], to: &mut FieldCells) {
@@ -327,6 +342,44 @@ fn store_cells<T: NdCell>(cells: &mut [T], part: &PartPlace, values: &NdView<'_>
                     cells[(at + column as isize * step) as usize] = value;
                 }
             }
+        }
+    }
+}
+
+/// Copies a part of cells to a part of others: what stands in one piece in both goes in one piece.
+fn copy_cells<T: Copy>(to: &mut [T], part: &PartPlace, from: &[T], read: &PartPlace) {
+    if part.shape.contains(&0) {
+        return;
+    }
+    let rank = part.shape.len();
+    let mut steps = read.strides;
+    read.shape.iter().zip(&mut steps).for_each(|(size, step)| *step = if *size == 1 { 0 } else { *step });
+    let is_piece = |axis: usize, cells: usize| [part.strides[axis], steps[axis]] == [cells as isize; 2];
+    let (mut outer, mut piece) = (rank, 1);
+    while outer > 0 && (is_piece(outer - 1, piece) || part.shape[outer - 1] == 1) {
+        outer -= 1;
+        piece *= part.shape[outer];
+    }
+    let read = PartPlace { start: read.start, shape: part.shape, strides: steps };
+    if piece > 1 || outer == 0 {
+        let (rows, sizes) = match outer.checked_sub(1) {
+            Some(last) => (part.shape[last], &part.shape[..last]),
+            None => (1, &[][..]),
+        };
+        let [step, of_read] = [&part.strides, &steps].map(|strides| strides[sizes.len()]);
+        for (at, from_at) in starts(part, sizes).zip(starts(&read, sizes)) {
+            for number in 0..rows as isize {
+                let [at, from_at] = [at + number * step, from_at + number * of_read].map(|at| at as usize);
+                to[at..][..piece].copy_from_slice(&from[from_at..][..piece]);
+            }
+        }
+        return;
+    }
+    let (row, sizes) = (part.shape[rank - 1], &part.shape[..rank - 1]);
+    let (step, of_read) = (part.strides[rank - 1], steps[rank - 1]);
+    for (at, from_at) in starts(part, sizes).zip(starts(&read, sizes)) {
+        for column in 0..row as isize {
+            to[(at + column * step) as usize] = from[(from_at + column * of_read) as usize];
         }
     }
 }

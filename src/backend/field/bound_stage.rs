@@ -10,7 +10,7 @@
 
 use crate::backend::field::kept::KeptPart;
 use crate::backend::field::results::{Part, Targets, is_full, is_shared};
-use crate::backend::field::stage_data::{StageData, with_scalar};
+use crate::backend::field::stage_data::{self, StageData, with_scalar};
 use crate::backend::field::stage_program::StageProgram;
 use crate::backend::field::tier::{FieldTier, StageLibraries, StageNews};
 use crate::expr::NodeId;
@@ -349,6 +349,13 @@ fn run_part(
     for (number, (output, buffer)) in stage.outputs.iter().zip(&mut *targets.buffers).enumerate() {
         if number >= 64 || is_stored & 1 << number == 0 {
             let place = place(number, buffer);
+            if let StageResult::Read(read) = &output.result
+                && read.lists.is_empty()
+            {
+                let of_read = stage_data::place(from.buffer(read), stage, read, part);
+                buffer.copy_at(&place, from.buffer(read), &of_read);
+                continue;
+            }
             with_result(stage, program.as_deref(), &output.result, from, part, |values| {
                 buffer.store_at(&place, values);
             })?;

@@ -275,8 +275,8 @@ impl KeptRuns {
     fn position(&self, part: Part<'_>, read: &[Option<&FieldBuffer>], into: &Targets<'_>) -> Option<usize> {
         let layouts = || read.iter().flatten().copied().chain(&*into.buffers);
         let fits = |kept: &Kept| {
-            kept.first == part.first
-                && kept.shape == part.shape
+            kept.first.iter().eq(part.first)
+                && kept.shape.iter().eq(part.shape)
                 && kept.is_to_fields != into.destinations.is_empty()
                 && kept.layouts.iter().zip(layouts()).all(|(layout, buffer)| buffer.has_layout(layout))
         };
