@@ -171,6 +171,7 @@ impl FieldPlan {
     }
 
     /// Libraries that are built side by side, unless somebody watches, or there is one.
+    #[cfg_attr(not(feature = "native"), expect(unused_variables, reason = "no tier has libraries"))]
     fn libraries(&self, observer: &dyn TierObserver) -> StageLibraries {
         match &self.tier {
             #[cfg(feature = "native")]

@@ -135,6 +135,7 @@ impl StageProgram {
     ///
     /// # Errors
     /// Why the interpreter goes on running it.
+    #[cfg_attr(not(feature = "native"), expect(unused_variables, reason = "no tier has libraries"))]
     pub fn run_on(
         &mut self,
         stage: &FieldStage,

@@ -110,7 +110,8 @@ fn random_programs_agree_on_grids() {
 
 #[test]
 fn random_programs_agree_on_narrow_integers() {
-    let check = |seed: u64| check(seed, if seed % 3 == 0 { Flavor::NarrowMesh } else { Flavor::NarrowGrid });
+    let check =
+        |seed: u64| check(seed, if seed.is_multiple_of(3) { Flavor::NarrowMesh } else { Flavor::NarrowGrid });
     let with_values = (2000..2400).filter(|seed| check(*seed)).count();
     assert!((160..390).contains(&with_values), "{with_values} of 400 programs have values");
 }
