@@ -104,7 +104,7 @@ fn narrow() -> Vec<Family> {
             .harmless_with(0, 0)
             .unary(|x: i64| match $narrow::try_from(x) {
                 Ok(x) => Ok($computed::from(x)),
-                Err(_) => Err(cannot_cast(&x.into(), ScalarType::$target)),
+                Err(_) => Err(Fault::Cast { value: x.to_string(), target: ScalarType::$target }),
             })
         };
     }
@@ -124,7 +124,7 @@ fn narrow() -> Vec<Family> {
         .harmless_with(0, 0)
         .unary(|x: i64| match x {
             0.. => Ok(x),
-            _ => Err(cannot_cast(&x.into(), ScalarType::Uint64)),
+            _ => Err(Fault::Cast { value: x.to_string(), target: ScalarType::Uint64 }),
         })
         .unary(|x: f32| float_to_unsigned(f64::from(x), &x.into()))
         .unary(|x: f64| float_to_unsigned(x, &x.into())),
