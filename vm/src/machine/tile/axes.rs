@@ -26,6 +26,8 @@ pub(super) struct Elements<'a> {
     rank: usize,
     shape: Shape,
     space: Space,
+    /// True if runs are too short to become one in strips.
+    pub(super) are_short: bool,
     /// How many elements there were to see through views.
     pub(super) seen: usize,
     /// True if strips can take several runs a call: only they read inputs that have another column in every block.
@@ -103,7 +105,8 @@ impl Region {
         let mut space = Space::join(&shape[..rank], strides);
         let (strides, of_rooms) = strides.split_at(arrays.len());
         let mut operands = arrays.iter().zip(strides);
-        let takes_runs = self.by_passes_among_runs(strips).is_some_and(|by_passes| {
+        let are_short = self.has_short_runs(&shape[..rank], false);
+        let takes_runs = self.by_passes_among_runs(are_short, strips).is_some_and(|by_passes| {
             operands.all(|((column, view, _), strides)| match by_passes.contains(column) {
                 true => space.is_even(strides, cell_size(view.element())),
                 false => space.is_by_run(strides, cell_size(view.element())),
@@ -145,6 +148,7 @@ impl Region {
             seen,
             takes_runs,
             is_by_run,
+            are_short,
             walks,
             moving,
             strided: strided.into_bump_slice(),
@@ -199,6 +203,7 @@ impl Region {
             seen: 0,
             takes_runs: false,
             is_by_run: true,
+            are_short: self.has_short_runs(sizes, true),
             walks: &[],
             moving: arena.alloc_slice_copy(&self.moving),
             strided: &[],

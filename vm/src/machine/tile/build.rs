@@ -71,7 +71,13 @@ pub(in crate::machine) fn build(
     let numbers = [&scans, &folds].map(Vec::as_slice);
     let pass = |number: usize| step(&columns, number, numbers);
     let passes = scratch.schedule(columns.members().map(pass).collect(), &columns, block);
-    let strips = strip_plan::plan(&columns, lanes, is_read_outside, pass, block_of);
+    let plan = |takes_folds: bool| {
+        strip_plan::plan(&columns, lanes.clone(), takes_folds, is_read_outside, pass, block_of)
+    };
+    let strips = plan(true);
+    let wants_long_runs = strips.as_ref().is_some_and(|plan| plan.has_eights || plan.is_side_by_side);
+    let is_of_axes = matches!(group.extent, Extent::Elements(_));
+    let short = (is_of_axes && wants_long_runs).then(|| plan(false)).flatten();
     let fold = |number: &usize| match columns.kernels[*number] {
         Kernel::Reduction(ReductionKernel { fold, axes, .. }) => Fold {
             ip: group.members[*number].ip,
@@ -95,6 +101,7 @@ pub(in crate::machine) fn build(
         complete_signature: 0,
         passes,
         strips,
+        short,
         scans: scans.len(),
         direction: group.direction,
         folds: folds.iter().map(fold).collect(),

@@ -52,19 +52,26 @@ impl Choice<'_> {
 }
 
 impl Region {
+    /// The plan of strips; for [short runs](Region::short) if that is what a run has.
+    #[inline(always)]
+    pub(super) fn plan(&self, is_short: bool) -> Option<&StripPlan> {
+        if is_short { self.short.as_ref() } else { self.strips.as_ref() }
+    }
+
     /// What runs for each block of a run over these columns, with their signature if that is known: strips where they are
     /// compiled, else passes. `has_leaves` tells whether strips can take in what becomes one, if that depends on sizes.
     #[inline(always)]
-    pub(super) fn choose(
-        &self,
+    pub(super) fn choose<'r>(
+        &'r self,
+        plan: Option<&'r StripPlan>,
         columns: &[Column],
         presence: &[Presence],
         signature: Option<u64>,
         rows: usize,
         strips: Strips,
         has_leaves: impl Fn() -> bool,
-    ) -> Choice<'_> {
-        if let Some(plan) = &self.strips
+    ) -> Choice<'r> {
+        if let Some(plan) = plan
             && (!(plan.has_eights || plan.is_side_by_side) || has_leaves())
             && let Some(strips) = self.strips_of_run(plan, columns, presence, signature, rows, strips)
         {
@@ -80,13 +87,13 @@ impl Region {
     }
 
     /// The inputs that passes read among strips which have been compiled, or always are, and can take several runs of elements a call.
-    pub(super) fn by_passes_among_runs(&self, strips: Strips) -> Option<&[u16]> {
-        let plan = self.strips.as_ref()?;
+    pub(super) fn by_passes_among_runs(&self, is_short: bool, strips: Strips) -> Option<&[u16]> {
+        let plan = self.plan(is_short)?;
         let is_compiled = plan.variants.get().is_some() || plan.mode(strips) == Strips::Always;
         plan.by_passes.as_deref().filter(|_| is_compiled)
     }
 
-    /// True if strips take in elements that become one side by side.
+    /// True if strips take in elements that become one side by side, unless runs are short.
     pub(super) fn is_side_by_side(&self) -> bool {
         self.strips.as_ref().is_some_and(|plan| plan.is_side_by_side)
     }

@@ -45,6 +45,8 @@ pub(in crate::machine) struct Region {
     pub(super) passes: Schedule,
     /// How they are computed if members run as strips.
     pub(super) strips: Option<StripPlan>,
+    /// The same of elements whose runs are too short to become one there: folds are passes.
+    pub(super) short: Option<StripPlan>,
     /// How many running sums are carried from block to block.
     pub(super) scans: usize,
     /// Their direction.

@@ -94,7 +94,8 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         unsafe { self.place(frame, rows, columns, presence, meter)? };
         let signature = is_complete.then_some(self.complete_signature);
-        let choice = self.choose(columns, presence, signature, rows, attempt.strips(registers), || true);
+        let (plan, strips) = (self.plan(false), attempt.strips(registers));
+        let choice = self.choose(plan, columns, presence, signature, rows, strips, || true);
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe {
             if !is_lent && self.folds.is_empty() && choice.is_at_once(rows) {
@@ -207,12 +208,14 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output (invariant 1).
         let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
         self.charge(rows, elements.seen, meter, attempt)?;
-        let has_leaves = || match self.is_side_by_side() {
-            true => self.has_rows_side_by_side(&elements, runs),
+        let is_side_by_side = self.is_side_by_side() && !elements.are_short;
+        let has_leaves = || match is_side_by_side {
+            true => elements.is_by_run(),
             false => runs.iter().all(|runs| elements.has_leaves_of(runs.run)),
         };
-        let mut choice = self.choose(columns, &[], None, rows, attempt.strips(registers), has_leaves);
-        if self.is_side_by_side() && !elements.has_runs_in_place() {
+        let (plan, strips) = (self.plan(elements.are_short), attempt.strips(registers));
+        let mut choice = self.choose(plan, columns, &[], None, rows, strips, has_leaves);
+        if is_side_by_side && !elements.has_runs_in_place() {
             // Strips that have been compiled in this run: inputs are gathered.
             choice = self.passes();
         }

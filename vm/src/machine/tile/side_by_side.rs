@@ -14,12 +14,13 @@
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven};
 use crate::machine::tile::lowered::Stage;
-use crate::machine::tile::region::Region;
+use crate::machine::tile::region::{Fold, Region};
+use crate::machine::tile::strip_folds::LEAST_RUN;
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::{CHUNK, Folded};
 use crate::operator::nd_walk::Position;
-use crate::operator::runs::Runs;
+use crate::operator::runs::{Runs, runs};
 use crate::operator::side_by_side::SideBySide;
 use crate::strip::Lane;
 use crate::vector::fold::SUMS;
@@ -59,13 +60,19 @@ impl Cells<'_> {
 }
 
 impl Region {
-    /// True if rows of elements are long enough for [`Blocks::run_side_by_side`], so far as sizes tell.
-    pub(super) fn has_rows_side_by_side(&self, elements: &Elements<'_>, runs: &[Runs]) -> bool {
-        let Some(Runs { run, width, .. }) = runs.first().copied() else { return false };
-        let sums = || self.folds.iter().filter_map(|fold| fold.kernel.side_by_side);
-        let are_all_in_turn = run >= SUMS && sums().all(|fold| fold.rows == SUMS);
-        let piece = if elements.run() > width && are_all_in_turn { SUMS * width } else { width };
-        width > 1 && piece.min(elements.run()) >= LEAST_ROW && elements.is_by_run()
+    /// True if elements of a shape become one in runs, or rows of runs side by side, that are too short for strips.
+    pub(super) fn has_short_runs(&self, shape: &[usize], are_in_order: bool) -> bool {
+        let Some(plan) = &self.strips else { return false };
+        let mut all = self.folds.iter().map(|fold| (fold, runs(shape, fold.axes)));
+        if !plan.is_side_by_side {
+            return plan.has_eights && all.any(|(_, runs)| runs.run < LEAST_RUN);
+        }
+        let is_in_turn = |fold: &Fold| fold.kernel.side_by_side.is_some_and(|fold| fold.rows == SUMS);
+        let is_short = |(fold, Runs { run, width, .. }): (&Fold, Runs)| {
+            let rows = if are_in_order && run >= SUMS && is_in_turn(fold) { SUMS } else { 1 };
+            width <= 1 || rows * width < LEAST_ROW
+        };
+        all.any(is_short)
     }
 }
 
@@ -73,7 +80,7 @@ impl<'r> Blocks<'r> {
     /// The strip that takes in elements which become one side by side.
     pub(super) fn side_by_side(&self) -> Option<StripSideBySide<'r>> {
         match (self.strips, self.uneven) {
-            ([strip], Uneven::Elements(elements)) if self.region.is_side_by_side() => {
+            ([strip], Uneven::Elements(elements)) if self.region.is_side_by_side() && !elements.are_short => {
                 Some(StripSideBySide { strip, elements, runs: *self.runs.first()? })
             }
             _ => None,

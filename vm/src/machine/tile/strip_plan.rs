@@ -38,10 +38,11 @@ const SLOW_PASS: usize = 4;
 /// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
 /// every row for what can raise, or go from run to run; or if strips would leave as many steps as there are members.
 /// `is_read_outside` says what is laid out, `pass` gives the pass of a member, `block_of` the rows of a block with so much
-/// scratch memory.
+/// scratch memory; `takes_folds` whether what becomes one may do so in strips.
 pub(super) fn plan(
     columns: &Columns<'_>,
     lanes: Vec<Option<Option<Lane>>>,
+    takes_folds: bool,
     is_read_outside: impl Fn(usize) -> bool,
     pass: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
@@ -63,7 +64,10 @@ pub(super) fn plan(
     let mut recipes: Vec<Option<MemberRecipe>> = columns.members().map(recipe_of).collect();
     keep_few_functions(&mut recipes);
     let can_fire = |member: &usize| recipes[*member].is_some_and(|recipe| recipe.can_fire);
-    let mut fold_of = folds(columns, &lanes, |member| recipes[member].is_some());
+    let mut fold_of = match takes_folds {
+        true => folds(columns, &lanes, |member| recipes[member].is_some()),
+        false => columns.members().map(|_| None).collect(),
+    };
     let operands = &columns.operands;
     let passes = columns.members().len();
     let ordered = |fold_of: &[Option<FoldInStrip>]| {
