@@ -115,7 +115,7 @@ impl Region {
         let is_by_run = self.is_side_by_side()
             && arrays
                 .iter()
-                .zip(&*strides)
+                .zip(strides)
                 .all(|((_, view, _), strides)| space.is_by_run(strides, cell_size(view.element())));
         if takes_runs {
             space = space.with_least_run(LEAST_ROW);

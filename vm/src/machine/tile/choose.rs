@@ -59,7 +59,7 @@ impl Region {
     }
 
     /// What runs for each block of a run over these columns, with their signature if that is known: strips where they are
-    /// compiled, else passes. `has_leaves` tells whether strips can take in what becomes one, if that depends on sizes.
+    /// compiled, else passes.
     #[inline(always)]
     pub(super) fn choose<'r>(
         &'r self,
@@ -69,10 +69,8 @@ impl Region {
         signature: Option<u64>,
         rows: usize,
         strips: Strips,
-        has_leaves: impl Fn() -> bool,
     ) -> Choice<'r> {
         if let Some(plan) = plan
-            && (!(plan.has_eights || plan.is_side_by_side) || has_leaves())
             && let Some(strips) = self.strips_of_run(plan, columns, presence, signature, rows, strips)
         {
             return Choice { schedule: &plan.schedule, strips };

@@ -16,6 +16,7 @@ use crate::machine::tile::region::{MemberFault, Region};
 use crate::machine::tile::rows::Loaded;
 use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::steps::Whole;
+use crate::machine::tile::strips::StripPlan;
 use crate::operator::block::Column;
 use crate::operator::cell::{Cell, Registers, State, Strips, next, raise};
 use crate::operator::fold_kernel::Folded;
@@ -95,7 +96,7 @@ impl Region {
         unsafe { self.place(frame, rows, columns, presence, meter)? };
         let signature = is_complete.then_some(self.complete_signature);
         let (plan, strips) = (self.plan(false), attempt.strips(registers));
-        let choice = self.choose(plan, columns, presence, signature, rows, strips, || true);
+        let choice = self.choose(plan, columns, presence, signature, rows, strips);
         // SAFETY: all columns but those in scratch memory have this many rows now.
         let outcome = unsafe {
             if !is_lent && self.folds.is_empty() && choice.is_at_once(rows) {
@@ -209,12 +210,13 @@ impl Region {
         let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
         self.charge(rows, elements.seen, meter, attempt)?;
         let is_side_by_side = self.is_side_by_side() && !elements.are_short;
-        let has_leaves = || match is_side_by_side {
+        // Strips take in what becomes one if sizes and places let them.
+        let can_take_in = |plan: &&StripPlan| match plan.is_side_by_side {
             true => elements.is_by_run(),
-            false => runs.iter().all(|runs| elements.has_leaves_of(runs.run)),
+            false => !plan.has_eights || runs.iter().all(|runs| elements.has_leaves_of(runs.run)),
         };
-        let (plan, strips) = (self.plan(elements.are_short), attempt.strips(registers));
-        let mut choice = self.choose(plan, columns, &[], None, rows, strips, has_leaves);
+        let plan = self.plan(elements.are_short).filter(can_take_in);
+        let mut choice = self.choose(plan, columns, &[], None, rows, attempt.strips(registers));
         if is_side_by_side && !elements.has_runs_in_place() {
             // Strips that have been compiled in this run: inputs are gathered.
             choice = self.passes();
