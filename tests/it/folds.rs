@@ -120,6 +120,8 @@ fn reductions_over_axes_are_members_of_strips() {
         ("d = x - y; core.make_tuple(nd.max(d, 0), nd.mean(d, 0), nd.count(d, 0))", 4),
         ("d = x - y; core.make_tuple(nd.sum(d, 1), nd.mean(d, 1), d)", 3),
         ("nd.sum(x, 0)", 1),
+        // Only one kind of axes, and the last ones if there are others.
+        ("d = x - y; core.make_tuple(nd.sum(d, 0), nd.sum(d, 1))", 2),
     ] {
         let source = Source::new(parse(text, Dialect::Cembra), types.clone());
         let bound = bind(source, &Prepare::standard(), Options::default());

@@ -64,8 +64,10 @@ pub(super) fn plan(
     let mut recipes: Vec<Option<MemberRecipe>> = columns.members().map(recipe_of).collect();
     keep_few_functions(&mut recipes);
     let can_fire = |member: &usize| recipes[*member].is_some_and(|recipe| recipe.can_fire);
+    let folds_by =
+        |side_by_side: bool| folds(columns, &lanes, side_by_side, |member| recipes[member].is_some());
     let mut fold_of = match takes_folds {
-        true => folds(columns, &lanes, |member| recipes[member].is_some()),
+        true => folds_by(true),
         false => columns.members().map(|_| None).collect(),
     };
     let operands = &columns.operands;
@@ -94,7 +96,7 @@ pub(super) fn plan(
         is_alike && items.len() == 1 && !columns.members().any(|member| can_fire(&member))
     };
     if !is_side_by_side && fold_of.iter().any(is_taken_side_by_side) {
-        fold_of.iter_mut().filter(|fold| is_taken_side_by_side(fold)).for_each(|fold| *fold = None);
+        fold_of = folds_by(false);
         items = ordered(&fold_of);
     }
     // What a strip has taken in cannot be taken back if it fires.
@@ -208,10 +210,12 @@ pub(super) fn plan(
 }
 
 /// By member: how a strip takes it in, if it is a fold that one can: what goes to lanes if there is one run, and sums of
-/// leaves of what stands together in memory. `is_recorded` says which members have a recipe.
+/// leaves of what stands together in memory, or if it `takes_side_by_side` runs of one kind that stand so. `is_recorded` says which
+/// members have a recipe.
 fn folds(
     columns: &Columns<'_>,
     lanes: &Lanes,
+    takes_side_by_side: bool,
     is_recorded: impl Fn(usize) -> bool,
 ) -> Vec<Option<FoldInStrip>> {
     let mut axes = None;
@@ -232,7 +236,9 @@ fn folds(
             [Some(arg), other].into_iter().flatten().all(|arg| matches!(lanes[arg], Some(Some(_))));
         let mut has_axes_of_others = || *axes.get_or_insert(reduction.axes) == reduction.axes;
         let fits = match (first, merge) {
-            _ if is_side_by_side => has_cells && kernel.side_by_side.is_some() && has_axes_of_others(),
+            _ if is_side_by_side => {
+                takes_side_by_side && has_cells && kernel.side_by_side.is_some() && has_axes_of_others()
+            }
             // Words of presence in memory are counted faster than rows in registers.
             (None, _) => {
                 let is_computed = matches!(source, Source::Member(member) if is_recorded(member));
