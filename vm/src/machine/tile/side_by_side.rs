@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rows        0  1  2  3  4  5  6  7 | 8  9  …                    (300, 5) -> (5), rows of 5 elements
-//! cells       a  b  c  d  e  f  g  h | a  b  …                    a … h: 5 cells each, a row of a float is added to every eighth
+//! cells       a  b  c  d  e  f  g  h | a  b  …                    a … h: 5 cells each, to which rows go in turn
 //! leaf        rows 0 … 71 in turn, ((a+b)+(c+d))+((e+f)+(g+h)) to a, rows 72 … 75 to a, a is the part of the leaf
 //! ```
 //!

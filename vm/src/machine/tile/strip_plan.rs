@@ -64,48 +64,10 @@ pub(super) fn plan(
     let mut recipes: Vec<Option<MemberRecipe>> = columns.members().map(recipe_of).collect();
     keep_few_functions(&mut recipes);
     let can_fire = |member: &usize| recipes[*member].is_some_and(|recipe| recipe.can_fire);
-    let folds_by =
-        |side_by_side: bool| folds(columns, &lanes, side_by_side, |member| recipes[member].is_some());
-    let mut fold_of = match takes_folds {
-        true => folds_by(true),
-        false => columns.members().map(|_| None).collect(),
-    };
     let operands = &columns.operands;
     let passes = columns.members().len();
-    let ordered = |fold_of: &[Option<FoldInStrip>]| {
-        let is_fallible = |member: usize| match (fold_of[member], recipes[member]) {
-            (Some(_), _) => false,
-            (None, Some(recipe)) => recipe.can_raise,
-            (None, None) => columns.block_kernel(member).is_none_or(|kernel| kernel.is_fallible),
-        };
-        let cost = |member: usize| match fold_of[member] {
-            Some(_) => Some(1),
-            None => recipes[member].map(|recipe| recipe.cost),
-        };
-        let costs: Vec<Option<u32>> = columns.members().map(cost).collect();
-        order(operands, &costs, is_fallible, |member| is_read_outside(member) || fold_of[member].is_some())
-    };
-    let mut items = ordered(&fold_of);
-    let is_taken_side_by_side =
-        |fold: &Option<FoldInStrip>| fold.as_ref().is_some_and(|fold| fold.is_side_by_side);
-    // Elements become one side by side only in the one strip of all members.
-    let is_side_by_side = fold_of.iter().any(is_taken_side_by_side) && {
-        let is_fold = |member: usize| columns.kernels[member].reduces();
-        let is_alike =
-            columns.members().all(|member| !is_fold(member) || is_taken_side_by_side(&fold_of[member]));
-        is_alike && items.len() == 1 && !columns.members().any(|member| can_fire(&member))
-    };
-    if !is_side_by_side && fold_of.iter().any(is_taken_side_by_side) {
-        fold_of = folds_by(false);
-        items = ordered(&fold_of);
-    }
-    // What a strip has taken in cannot be taken back if it fires.
-    while let Some(members) = items.iter().map(Item::members).find(|members| {
-        members.iter().any(can_fire) && members.iter().any(|member| fold_of[*member].is_some())
-    }) {
-        members.iter().for_each(|member| fold_of[*member] = None);
-        items = ordered(&fold_of);
-    }
+    let FoldsAndOrder { fold_of, mut items, is_side_by_side } =
+        folds_and_order(columns, &lanes, &recipes, takes_folds, &is_read_outside);
     let is_scan = |member: usize| matches!(columns.kernels[member], Kernel::Scan(_));
     let has_whole_runs =
         !columns.members().any(|member| is_scan(member) || fold_of[member].is_some() || can_fire(&member));
@@ -207,6 +169,65 @@ pub(super) fn plan(
         seen: AtomicU64::new(0),
         variants: OnceLock::new(),
     })
+}
+
+/// What strips take in, and the order that members have then.
+struct FoldsAndOrder {
+    /// By member.
+    fold_of: Vec<Option<FoldInStrip>>,
+    items: Vec<Item>,
+    /// True if elements become one side by side: in the one strip of all members.
+    is_side_by_side: bool,
+}
+
+fn folds_and_order(
+    columns: &Columns<'_>,
+    lanes: &Lanes,
+    recipes: &[Option<MemberRecipe>],
+    takes_folds: bool,
+    is_read_outside: impl Fn(usize) -> bool,
+) -> FoldsAndOrder {
+    let folds_by =
+        |side_by_side: bool| folds(columns, lanes, side_by_side, |member| recipes[member].is_some());
+    let ordered = |fold_of: &[Option<FoldInStrip>]| {
+        let is_fallible = |member: usize| match (fold_of[member], recipes[member]) {
+            (Some(_), _) => false,
+            (None, Some(recipe)) => recipe.can_raise,
+            (None, None) => columns.block_kernel(member).is_none_or(|kernel| kernel.is_fallible),
+        };
+        let cost = |member: usize| match fold_of[member] {
+            Some(_) => Some(1),
+            None => recipes[member].map(|recipe| recipe.cost),
+        };
+        let costs: Vec<Option<u32>> = columns.members().map(cost).collect();
+        let is_kept = |member| is_read_outside(member) || fold_of[member].is_some();
+        order(&columns.operands, &costs, is_fallible, is_kept)
+    };
+    let mut fold_of = match takes_folds {
+        true => folds_by(true),
+        false => columns.members().map(|_| None).collect(),
+    };
+    let mut items = ordered(&fold_of);
+    let can_fire = |member: &usize| recipes[*member].is_some_and(|recipe| recipe.can_fire);
+    let is_beside = |fold: &Option<FoldInStrip>| fold.as_ref().is_some_and(|fold| fold.is_side_by_side);
+    let has_any = fold_of.iter().any(is_beside);
+    let are_all = || {
+        let is_other = |member: usize| columns.kernels[member].reduces() && !is_beside(&fold_of[member]);
+        !columns.members().any(|member| is_other(member) || can_fire(&member))
+    };
+    let is_side_by_side = has_any && items.len() == 1 && are_all();
+    if has_any && !is_side_by_side {
+        fold_of = folds_by(false);
+        items = ordered(&fold_of);
+    }
+    // What a strip has taken in cannot be taken back if it fires.
+    while let Some(members) = items.iter().map(Item::members).find(|members| {
+        members.iter().any(can_fire) && members.iter().any(|member| fold_of[*member].is_some())
+    }) {
+        members.iter().for_each(|member| fold_of[*member] = None);
+        items = ordered(&fold_of);
+    }
+    FoldsAndOrder { fold_of, items, is_side_by_side }
 }
 
 /// By member: how a strip takes it in, if it is a fold that one can: what goes to lanes if there is one run, and sums of
