@@ -9,14 +9,13 @@
 
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Region};
-use crate::machine::tile::strip_folds::LEAST_RUN;
 use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
 use crate::value::shape::{Shape, Strides, padded};
-use crate::value::{Fault, NdType, ScalarType};
+use crate::value::{Fault, NdType, NdView, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use std::alloc::Layout;
@@ -26,14 +25,12 @@ pub(super) struct Elements<'a> {
     rank: usize,
     shape: Shape,
     space: Space,
-    /// True if runs are too short to become one in strips.
+    /// True if what becomes one is too short for strips, or stands otherwise: they take in no folds.
     pub(super) are_short: bool,
     /// How many elements there were to see through views.
     pub(super) seen: usize,
     /// True if strips can take several runs a call: only they read inputs that have another column in every block.
     takes_runs: bool,
-    /// True if every input is one element or in order along each run.
-    is_by_run: bool,
     /// The inputs that have another column in every block.
     walks: &'a [(u16, Walk<'a>)],
     /// The columns that move on from block to block: inputs and outputs that stand in order.
@@ -105,18 +102,18 @@ impl Region {
         let mut space = Space::join(&shape[..rank], strides);
         let (strides, of_rooms) = strides.split_at(arrays.len());
         let mut operands = arrays.iter().zip(strides);
-        let are_short = self.has_short_runs(&shape[..rank], false);
+        let is_by_run = |((_, view, _), strides): (&(_, NdView<'_>, _), &Strides)| {
+            space.is_by_run(strides, cell_size(view.element()))
+        };
+        let are_short = self.has_short_runs(&shape[..rank], false)
+            || self.is_side_by_side() && !arrays.iter().zip(strides).all(is_by_run)
+            || !self.has_leaves(&shape[..rank], &space);
         let takes_runs = self.by_passes_among_runs(are_short, strips).is_some_and(|by_passes| {
             operands.all(|((column, view, _), strides)| match by_passes.contains(column) {
                 true => space.is_even(strides, cell_size(view.element())),
                 false => space.is_by_run(strides, cell_size(view.element())),
             }) && (by_passes.is_empty() || rooms.is_empty())
         });
-        let is_by_run = self.is_side_by_side()
-            && arrays
-                .iter()
-                .zip(strides)
-                .all(|((_, view, _), strides)| space.is_by_run(strides, cell_size(view.element())));
         if takes_runs {
             space = space.with_least_run(LEAST_ROW);
         }
@@ -147,7 +144,6 @@ impl Region {
             space,
             seen,
             takes_runs,
-            is_by_run,
             are_short,
             walks,
             moving,
@@ -202,7 +198,6 @@ impl Region {
             space: Space::of_run(sizes.iter().product()),
             seen: 0,
             takes_runs: false,
-            is_by_run: true,
             are_short: self.has_short_runs(sizes, true),
             walks: &[],
             moving: arena.alloc_slice_copy(&self.moving),
@@ -280,11 +275,6 @@ impl Elements<'_> {
         self.takes_runs && !self.is_in_place() && self.has_runs_in_place()
     }
 
-    /// True if every input of a region with elements that become one side by side is one element or in order along each run.
-    pub(super) fn is_by_run(&self) -> bool {
-        self.is_by_run
-    }
-
     /// True if every input and output stands in order along each run.
     pub(super) fn has_runs_in_place(&self) -> bool {
         self.walks.iter().all(|(_, walk)| !walk.is_gathered())
@@ -324,11 +314,6 @@ impl Elements<'_> {
     /// By how many bytes inputs and outputs that do not stand in order move from one of these runs to the next.
     pub(super) fn between_runs(&self) -> impl Iterator<Item = (u16, isize)> {
         self.walks.iter().map(|(column, walk)| (*column, walk.between_runs(&self.space)))
-    }
-
-    /// True if strips can take in elements that become one in runs of so many.
-    pub(super) fn has_leaves_of(&self, run: usize) -> bool {
-        run >= LEAST_RUN && self.space.has_leaves_of(run)
     }
 
     /// Elements of a block, at most so many.

@@ -16,7 +16,6 @@ use crate::machine::tile::region::{MemberFault, Region};
 use crate::machine::tile::rows::Loaded;
 use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::steps::Whole;
-use crate::machine::tile::strips::StripPlan;
 use crate::operator::block::Column;
 use crate::operator::cell::{Cell, Registers, State, Strips, next, raise};
 use crate::operator::fold_kernel::Folded;
@@ -210,12 +209,7 @@ impl Region {
         let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
         self.charge(rows, elements.seen, meter, attempt)?;
         let is_side_by_side = self.is_side_by_side() && !elements.are_short;
-        // Strips take in what becomes one if sizes and places let them.
-        let can_take_in = |plan: &&StripPlan| match plan.is_side_by_side {
-            true => elements.is_by_run(),
-            false => !plan.has_eights || runs.iter().all(|runs| elements.has_leaves_of(runs.run)),
-        };
-        let plan = self.plan(elements.are_short).filter(can_take_in);
+        let plan = self.plan(elements.are_short);
         let mut choice = self.choose(plan, columns, &[], None, rows, attempt.strips(registers));
         if is_side_by_side && !elements.has_runs_in_place() {
             // Strips that have been compiled in this run: inputs are gathered.

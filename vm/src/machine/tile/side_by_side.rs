@@ -19,7 +19,7 @@ use crate::machine::tile::strip_folds::LEAST_RUN;
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
 use crate::operator::block::Column;
 use crate::operator::fold_kernel::{CHUNK, Folded};
-use crate::operator::nd_walk::Position;
+use crate::operator::nd_walk::{Position, Space};
 use crate::operator::runs::{Runs, runs};
 use crate::operator::side_by_side::SideBySide;
 use crate::strip::Lane;
@@ -73,6 +73,12 @@ impl Region {
             width <= 1 || rows * width < LEAST_ROW
         };
         all.any(is_short)
+    }
+
+    /// True if strips that take in leaves of elements of a shape find the ends of these where blocks end.
+    pub(super) fn has_leaves(&self, shape: &[usize], space: &Space) -> bool {
+        let has_leaves = |fold: &Fold| space.has_leaves_of(runs(shape, fold.axes).run);
+        !self.strips.as_ref().is_some_and(|plan| plan.has_eights) || self.folds.iter().all(has_leaves)
     }
 }
 

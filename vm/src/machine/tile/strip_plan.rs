@@ -247,7 +247,7 @@ fn folds(
         let (kernel, fold, operands) = (&reduction.fold, number - 1, &columns.operands[member]);
         let source = operands[0];
         let arg = columns.index(source);
-        // Others name axes.
+        // The second operand of any other reduction names its axes.
         let other = kernel.pairs.and(operands.get(1)).map(|source| columns.index(*source));
         let first = kernel.first;
         let [is_one_run, has_last_axes] = runs_of(columns.qtype(source), reduction.axes);
