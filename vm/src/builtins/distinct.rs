@@ -13,6 +13,8 @@ use crate::operator::row_moves::each_chosen;
 use crate::value::array::cell_size;
 use crate::value::budget::Account;
 use crate::value::{ArrayRows, Exhausted, Fault, ScalarType};
+use crate::vector::Level;
+use crate::vector::level::Loop;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
@@ -117,9 +119,24 @@ impl Met<'_, '_> {
 fn ends<T: Copy + Ord + Into<i64>>(cells: &[T], meter: &Meter<'_>) -> Result<Option<(i64, i64)>, Fault> {
     let Some(mut ends) = cells.first().map(|first| (*first, *first)) else { return Ok(None) };
     for stride in meter.strides(cells.len()) {
-        ends = cells[stride?].iter().fold(ends, |(least, greatest), x| (least.min(*x), greatest.max(*x)));
+        ends = Level::best().run(Ends { cells: &cells[stride?], before: ends });
     }
     Ok(Some((ends.0.into(), ends.1.into())))
+}
+
+/// The least and the greatest of some cells, and of two before them.
+struct Ends<'c, T> {
+    cells: &'c [T],
+    before: (T, T),
+}
+
+impl<T: Copy + Ord> Loop for Ends<'_, T> {
+    type Output = (T, T);
+
+    #[inline(always)]
+    fn run(self) -> (T, T) {
+        self.cells.iter().fold(self.before, |(least, greatest), x| (least.min(*x), greatest.max(*x)))
+    }
 }
 
 /// A value that was met. A table that grows hashes entries by themselves, without a look at their rows.

@@ -21,8 +21,8 @@ use bytemuck::Pod;
 pub(crate) struct SideBySide {
     /// Rows of cells, which rows of elements go to in turn.
     pub(crate) rows: usize,
-    /// Joins rows of so many cells each to the first one.
-    pub(crate) join: fn(&mut [u64], usize),
+    /// Joins rows of cells to the first one: how far it is from one to the next, and how many cells each has.
+    pub(crate) join: fn(&mut [u64], usize, usize),
     /// Adds parts: one for each of so many cells of the first row, of so many elements.
     pub(crate) take: fn(&mut BumpVec<'_, u64>, &[u64], usize, usize),
 }
@@ -33,21 +33,22 @@ impl SideBySide {
         match (F::FIRST?, F::MERGE.is_some()) {
             (FirstStage::Spread(_) | FirstStage::Sum(SumOf::Halves), _) => None,
             (FirstStage::Least | FirstStage::Greatest, _) => {
-                Some(SideBySide { rows: 1, join: |_, _| {}, take: take_extremes::<F> })
+                Some(SideBySide { rows: 1, join: |_, _, _| {}, take: take_extremes::<F> })
             }
-            (_, true) => Some(SideBySide { rows: 1, join: |_, _| {}, take: take_counts::<F> }),
+            (_, true) => Some(SideBySide { rows: 1, join: |_, _, _| {}, take: take_counts::<F> }),
             (_, false) => Some(SideBySide { rows: SUMS, join: join::<F>, take: take_parts::<F> }),
         }
     }
 }
 
-fn join<F: Fold>(cells: &mut [u64], width: usize) {
-    Level::best().run(Join::<F> { cells: bytemuck::cast_slice_mut(cells), width });
+fn join<F: Fold>(cells: &mut [u64], to_next: usize, width: usize) {
+    Level::best().run(Join::<F> { cells: bytemuck::cast_slice_mut(cells), to_next, width });
 }
 
 /// Rows of cells that are joined.
 struct Join<'c, F: Fold> {
     cells: &'c mut [F::Part],
+    to_next: usize,
     width: usize,
 }
 
@@ -56,7 +57,7 @@ impl<F: Fold> Loop for Join<'_, F> {
 
     #[inline(always)]
     fn run(self) {
-        F::join_lanes(self.cells, self.width, 0..self.width);
+        F::join_lanes(self.cells, self.to_next, 0..self.width);
     }
 }
 

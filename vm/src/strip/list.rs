@@ -35,6 +35,8 @@ pub struct List {
     taken: Vec<(u16, u16)>,
     /// Columns that are prefetched.
     prefetched: Vec<u16>,
+    /// Columns that are stored past the caches.
+    streamed: Vec<u16>,
 }
 
 impl List {
@@ -51,6 +53,7 @@ impl List {
         self.leaf_ends = None;
         self.taken.clear();
         self.prefetched.clear();
+        self.streamed.clear();
     }
 
     /// The rows of a column.
@@ -80,7 +83,27 @@ impl List {
         self.prefetched.push(column);
     }
 
-    /// The columns that are prefetched and neither taken nor presence, with the bytes of a row, and whether they are written.
+    /// Has numbers that are written to a column stored past the caches, by streaming stores. That pays on some processors where
+    /// more is written than the caches hold.
+    pub fn stream(&mut self, column: u16) {
+        self.streamed.push(column);
+    }
+
+    /// The columns that are streamed, with the bytes of a row: written, never read by their number, and of numbers.
+    pub fn streamed(&self) -> impl Iterator<Item = (u16, usize)> {
+        let is_read = |number: u16| self.terms().any(|(_, op, _)| op == Op::Column(number));
+        let has_folds = self.sinks.iter().any(Sink::is_fold);
+        self.sinks.iter().filter(move |_| !has_folds).filter_map(move |sink| match *sink {
+            Sink::Rows(number, term) => {
+                let is_number = self.lane(term) != Lane::Mask;
+                let streams = is_number && self.streamed.contains(&number) && !is_read(number);
+                streams.then(|| (number, self.lane(term).bytes()))
+            }
+            _ => None,
+        })
+    }
+
+    /// The columns that are prefetched and neither taken, streamed nor presence, with the bytes of a row, and whether they are written.
     pub fn prefetched(&self) -> impl Iterator<Item = (u16, usize, bool)> {
         let read = self.terms().filter_map(|(_, op, lane)| match op {
             Op::Column(number) => Some((number, lane, false)),
@@ -91,7 +114,8 @@ impl List {
             _ => None,
         });
         let is_prefetched = |(number, ..): &(u16, Lane, bool)| {
-            self.prefetched.contains(number) && self.positions(*number).is_none()
+            let is_streamed = || self.streamed().any(|(streamed, _)| streamed == *number);
+            self.prefetched.contains(number) && self.positions(*number).is_none() && !is_streamed()
         };
         read.chain(written)
             .filter(is_prefetched)

@@ -115,13 +115,14 @@ impl Strip {
     }
 
     /// Computes as many runs of the rows from 0 to `end`, one after the other: behind each but the last one the pointer of a column
-    /// moves by the bytes that `steps` has for its number, and that of the constants by those before all of them. Gives a number
-    /// other than 0 if a mask that fires was true in one of all rows.
+    /// moves by the bytes that a list of steps has for its number, and that of the constants by its first ones. `steps` is the list
+    /// behind the first run; each has the bytes from there to that of the next run, which are 0 where all runs have one. Gives a
+    /// number other than 0 if a mask that fires was true in one of all rows.
     ///
     /// # Safety
     /// 1. The list has neither folds nor presence that is stored, and if it reads presence it is one run.
     /// 2. The contract of [`run`](Strip::run) for each run, with the pointers that it has, of which `columns` is left with any.
-    /// 3. `steps` has a number for constants, then one for each number of a column.
+    /// 3. Each list of steps has a number for constants, that to the next list, where one is, then one for each number of a column.
     #[inline]
     pub unsafe fn run_often(
         &self,

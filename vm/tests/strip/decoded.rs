@@ -83,7 +83,7 @@ pub fn check(list: &List, code: &Code, what: &str) {
             }
         }
     }
-    let most = if report.unroll > 1 { 2 } else { 1 };
+    let most = if report.unroll > 1 { 2 } else { 1 } + usize::from(list.streamed().next().is_some());
     let bytes_in_turn = instructions.iter().filter(|i| i.memory_index() == Register::RDI).count();
     let rests_of_sums = instructions
         .iter()
@@ -159,8 +159,9 @@ fn may_access(instruction: &Instruction, report: &CodeReport, entry: u64, frame:
     let rows = (report.unroll * report.group) as u64;
     let is_prefetch = matches!(instruction.mnemonic(), Mnemonic::Prefetcht0 | Mnemonic::Prefetchw);
     match (base, index) {
-        // Nothing comes of it.
+        // Nothing comes of it, or no more than an address.
         (base, Register::RSI) if BASES.contains(&base) && is_prefetch => true,
+        (base, Register::R14) if BASES.contains(&base) && instruction.mnemonic() == Mnemonic::Lea => true,
         (base, Register::RSI) if BASES.contains(&base) => {
             // A mask leaves bytes beyond the group alone.
             let is_masked = instruction.op_mask() == Register::K7 && displacement == 0;
@@ -180,7 +181,7 @@ fn may_access(instruction: &Instruction, report: &CodeReport, entry: u64, frame:
         (Register::RSP, Register::None) => displacement + size <= frame,
         // What is kept of the call, behind at most five registers of the caller.
         (Register::RBP, Register::None) => {
-            instruction.mnemonic() == Mnemonic::Lea || size == 8 && (-64..0).contains(&(displacement as i64))
+            instruction.mnemonic() == Mnemonic::Lea || size == 8 && (-72..0).contains(&(displacement as i64))
         }
         // Steps from one run to the next.
         (Register::R14, Register::None) => {

@@ -36,12 +36,20 @@ fn axpby_of_every_length() {
     }
 }
 
-/// Random lists, by their seeds.
+/// Has all results that can be stored past the caches.
+fn stream(list: &mut List) {
+    (0..32).for_each(|number| list.stream(number));
+}
+
+/// Random lists, by their seeds, every other one with streamed results.
 fn random_lists(from: u64, count: u64) {
     for seed in from..from + count {
         let mut rng = Rng::with_seed(seed);
         let plan = random::Plan::random(&mut rng);
-        let (list, columns) = random::list(&mut rng, plan);
+        let (mut list, columns) = random::list(&mut rng, plan);
+        if seed % 2 == 1 {
+            stream(&mut list);
+        }
         let rows = [1, 7, 8, 15, 16, 17, 63, 64, 65, 100, 131, 200][rng.usize(..12)];
         let inputs = random::inputs(&mut rng, &list, &columns, rows);
         let first = match random::has_presence(&list) {

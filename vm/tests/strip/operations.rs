@@ -1,10 +1,10 @@
 //! Every operation on special numbers, and lists of shapes that random ones rarely have.
 
-use crate::columns::{Guard, Inputs, check, check_all, is_same};
+use crate::columns::{Guard, Inputs, check, check_all, is_same, ways};
 use crate::decoded;
-use crate::random;
+use crate::{random, stream};
 use cembra_vm::strip::{
-    BinaryOp, Comparison, Lane, List, Op, Options, Refused, ShiftOp, Term, UnaryOp, compile, load,
+    BinaryOp, Comparison, Lane, List, Op, Options, Refused, ShiftOp, Term, UnaryOp, compile, listing, load,
 };
 use cembra_vm::vector::Level;
 use cembra_vm::vector::float::sign;
@@ -477,6 +477,50 @@ fn prefetched_columns() {
                 let inputs = random::inputs(&mut Rng::with_seed(rows as u64), &list, &columns, rows);
                 for first in [0, rows / 64 * 64] {
                     check(&list, &code, &inputs, first, rows, Guard::Before, "prefetched");
+                }
+            }
+        }
+    }
+}
+
+/// Results stored past the caches: whatever their rows begin with, and however many there are.
+#[test]
+fn streamed_columns() {
+    let mut list = List::new();
+    let (x, k, z) = (list.column(0, Lane::F64), list.column(1, Lane::I32), list.column(2, Lane::F32));
+    let (scaled, shifted) = (list.binary(BinaryOp::Mul, x, x), list.binary(BinaryOp::Add, k, k));
+    let (wide, narrow) = (list.cast(z, Lane::F64), list.unary(UnaryOp::Neg, z));
+    let both = list.binary(BinaryOp::Add, scaled, wide);
+    let is_less = list.compare(Comparison::Less, x, wide);
+    let columns = [(Op::Column(0), Lane::F64), (Op::Column(1), Lane::I32), (Op::Column(2), Lane::F32)];
+    // Of one type, of several, in the column that is read, and truths.
+    let stores: [&[(u16, Term)]; 6] = [
+        &[(3, both)],
+        &[(3, narrow)],
+        &[(3, shifted), (4, narrow)],
+        &[(3, narrow), (4, both), (5, scaled)],
+        &[(0, both), (3, is_less)],
+        &[(0, scaled), (3, shifted), (4, is_less), (5, wide)],
+    ];
+    for stores in stores {
+        let mut list = list.clone();
+        stores.iter().for_each(|(number, term)| list.store(*number, *term));
+        stream(&mut list);
+        for (level, options) in ways() {
+            let what = format!("streamed: {stores:?} {} {options:?}", level.name());
+            let code = compile(&list, level, options).expect("the list can be compiled");
+            decoded::check(&list, &code, &what);
+            let streams = listing(&code).iter().any(|line| line.text.contains("vmovnt"));
+            assert_eq!(
+                streams,
+                stores.iter().any(|(number, term)| *number > 2 && *term != is_less),
+                "{what}"
+            );
+            for rows in (0..70).chain([300]) {
+                let inputs = random::inputs(&mut Rng::with_seed(rows as u64), &list, &columns, rows);
+                for first in [0, 3, 64].into_iter().filter(|first| *first <= rows) {
+                    check(&list, &code, &inputs, first, rows, Guard::Before, &what);
+                    check(&list, &code, &inputs, first, rows, Guard::Behind, &what);
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! The choice of a run: strips where they are compiled, else passes; and when to compile them.
 
+use crate::machine::tile::access::Access;
 use crate::machine::tile::lowered::Lowered;
 use crate::machine::tile::region::Region;
 use crate::machine::tile::report::{ColumnOf, StripReport};
@@ -27,12 +28,6 @@ const FEW_ROWS: usize = 128;
 
 /// Variants of a region that are compiled.
 const MAX_VARIANTS: usize = 8;
-
-/// Bytes of columns from which on they come from memory, or from a cache that many processors share.
-pub(super) const FAR: usize = 8 << 20;
-
-/// Rows below which they are not, whatever their bytes.
-const FEWEST_FAR: usize = 1 << 16;
 
 /// What runs for each block of a run.
 #[derive(Clone, Copy)]
@@ -139,8 +134,8 @@ impl Region {
                     Some(known) => known,
                     None => self.signature(columns)?,
                 };
-                let is_far = self.is_far(columns, rows);
-                self.variant(plan, (signature, is_far), columns, presence, rows, mode)
+                let access = self.access(columns, rows);
+                self.variant(plan, (signature, access), columns, presence, rows, mode)
             }
         }
     }
@@ -158,20 +153,19 @@ impl Region {
         seen >= WORTHWHILE + plan.of_functions * FOR_EACH_OPERATION
     }
 
-    /// True if so many rows of all columns are far.
+    /// How strips reach so many rows of all columns.
     #[inline(always)]
-    fn is_far(&self, columns: &[Column], rows: usize) -> bool {
-        let columns = || self.moving.iter().map(|column| &columns[*column as usize]);
-        let row_bytes =
-            || columns().filter(|column| !column.is_taken()).map(|column| column.step).sum::<usize>();
-        rows >= FEWEST_FAR && rows.saturating_mul(row_bytes()) >= FAR
+    fn access(&self, columns: &[Column], rows: usize) -> Access {
+        let columns = self.moving.iter().map(|column| &columns[*column as usize]);
+        let row_bytes: usize = columns.filter(|column| !column.is_taken()).map(|column| column.step).sum();
+        Access::of(rows, rows.saturating_mul(row_bytes))
     }
 
-    /// The strips for columns of a signature, near or far, compiled if that has not been done.
+    /// The strips for columns of a signature that are reached in a way, compiled if that has not been done.
     pub(super) fn variant<'r>(
         &self,
         plan: &'r StripPlan,
-        (signature, is_far): (u64, bool),
+        (signature, access): (u64, Access),
         columns: &[Column],
         presence: &[Presence],
         rows: usize,
@@ -181,7 +175,7 @@ impl Region {
         let mut place = &plan.variants;
         let mut count = 0;
         while let Some(variant) = place.get() {
-            if (variant.signature, variant.is_far) == (signature, is_far) {
+            if (variant.signature, variant.access) == (signature, access) {
                 return of_variant(variant);
             }
             place = &variant.next;
@@ -191,13 +185,12 @@ impl Region {
             return None;
         }
         let made = || {
-            let prefetched = if is_far { &*self.moving } else { &[] };
-            let strips = plan.compile(columns, presence, prefetched);
-            Box::new(Variant { signature, is_far, strips, next: OnceLock::new() })
+            let strips = plan.compile(columns, presence, access, &self.moving);
+            Box::new(Variant { signature, access, strips, next: OnceLock::new() })
         };
         // Another thread may have been faster, with another signature.
         Some(place.get_or_init(made))
-            .filter(|made| (made.signature, made.is_far) == (signature, is_far))
+            .filter(|made| (made.signature, made.access) == (signature, access))
             .and_then(|made| of_variant(made))
     }
 

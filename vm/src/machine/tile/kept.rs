@@ -10,7 +10,7 @@
 
 use crate::machine::positions::Positions;
 use crate::machine::sweep_order::SweepOrder;
-use crate::machine::tile::choose::FAR;
+use crate::machine::tile::access::Access;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{InputPlace, Region};
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
@@ -229,7 +229,7 @@ impl Region {
         if plan.variants.get().is_none() && !self.has_paid(plan, 0) {
             return None;
         }
-        let variant = (self.signature(&columns)?, is_far(&moving, &columns, rows * levels));
+        let variant = (self.signature(&columns)?, access(&moving, &columns, rows * levels));
         let [strip] = self.variant(plan, variant, &columns, &[], rows, Strips::Always)? else {
             return None;
         };
@@ -259,8 +259,8 @@ impl Region {
     }
 }
 
-/// True if so many elements of all fields are far; a field may be read in several places.
-fn is_far(moving: &[Moving], columns: &[Column], elements: usize) -> bool {
+/// How strips reach so many elements of all fields; a field may be read in several places.
+fn access(moving: &[Moving], columns: &[Column], elements: usize) -> Access {
     let memory = |moves: &Moving| match moves.base {
         Base::Memory(number) => number,
         Base::First(_) => usize::MAX,
@@ -268,7 +268,7 @@ fn is_far(moving: &[Moving], columns: &[Column], elements: usize) -> bool {
     let is_new = |at: usize| !moving[..at].iter().any(|before| memory(before) == memory(&moving[at]));
     let steps = (0..moving.len()).filter(|at| is_new(*at)).map(|at| &columns[moving[at].column as usize]);
     let bytes: usize = steps.filter(|column| !column.is_taken()).map(|column| column.step).sum();
-    elements.saturating_mul(bytes) >= FAR
+    Access::of(elements, elements.saturating_mul(bytes))
 }
 
 /// A value of 1 or 4 bytes, as many times as a word has room for.

@@ -25,6 +25,7 @@
 //! that of the instructions. It shows only where two of them raise: one error is reported, not always the
 //! one of the earlier instruction.
 
+mod access;
 mod axes;
 mod blocks;
 pub(super) mod build;

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A column of the strip has the cells, which it reads and writes; they move from row to row as other columns do. Where all
-//! columns stand in order, eight rows are one run of elements, and their cells as well.
+//! columns stand in order, eight rows are one run of elements, and their cells as well; else each row of cells begins with a line
+//! of the cache.
 //!
 //! What is taken in in any order has one row of cells, and parts of whole runs where no sum has leaves.
 
@@ -31,6 +32,9 @@ use std::ops::Range;
 
 /// Fewest elements of a row, unless eight of them stand in order.
 const LEAST_ROW: usize = 8;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// The strip of a region whose elements become one side by side, and the elements that it finds where they lie.
 pub(super) struct StripSideBySide<'r> {
@@ -56,6 +60,11 @@ impl Cells<'_> {
     /// True if rows go to eight rows of cells in turn.
     fn are_in_turn(&self) -> bool {
         self.kernel.rows == SUMS
+    }
+
+    /// How far it is from one row of so many cells to the next, unless eight rows are one.
+    fn to_next_row(&self, width: usize, are_eight: bool) -> usize {
+        if are_eight { width } else { width.next_multiple_of(LINE / self.lane.bytes()) }
     }
 }
 
@@ -119,6 +128,7 @@ impl<'r> Blocks<'r> {
         }
         let has_leaves = cells.iter().any(Cells::are_in_turn);
         let are_all_in_turn = cells.iter().all(Cells::are_in_turn);
+        let has_eights = elements.run() > width && are_all_in_turn && SUMS * width <= CHUNK;
         let has_whole_runs = range == (0..self.rows) && !has_leaves;
         let (mut leaves, _) = Leaves::from(run, range.start / width);
         let of_call = arena.alloc_slice_copy(columns);
@@ -131,7 +141,7 @@ impl<'r> Blocks<'r> {
             of_call,
             cells,
             width,
-            are_all_in_turn,
+            has_eights,
             at,
             element: 0,
             is_first: true,
@@ -171,8 +181,8 @@ struct Rows<'s> {
     cells: BumpVec<'s, Cells<'s>>,
     /// Elements of a row.
     width: usize,
-    /// True if rows of all folds go to eight rows of cells in turn.
-    are_all_in_turn: bool,
+    /// True if eight rows, which go to eight rows of cells, may be one run of elements.
+    has_eights: bool,
     at: Position,
     /// The next element.
     element: usize,
@@ -222,7 +232,7 @@ impl<'s> Rows<'s> {
     /// Makes so many rows of cells begin anew, of folds that have several.
     fn begin(&mut self, rows: usize, folded: &mut [Folded<'_>]) {
         for cells in &mut self.cells {
-            let count = rows.min(cells.kernel.rows) * self.width;
+            let count = rows.min(cells.kernel.rows) * cells.to_next_row(self.width, self.has_eights);
             let (_, words) = folded[cells.fold].parts_and_lanes();
             let words_of_cells = &mut words[..(count * cells.lane.bytes()).div_ceil(size_of::<u64>())];
             // Zeros are written as bytes; they are there at first.
@@ -240,7 +250,7 @@ impl<'s> Rows<'s> {
     fn join(&mut self, folded: &mut [Folded<'_>]) {
         for cells in &mut self.cells {
             let (_, words) = folded[cells.fold].parts_and_lanes();
-            (cells.kernel.join)(words, self.width);
+            (cells.kernel.join)(words, cells.to_next_row(self.width, self.has_eights), self.width);
             cells.first = words.as_mut_ptr().cast();
         }
     }
@@ -283,14 +293,23 @@ impl<'s> Rows<'s> {
         let count = self.steps(kind, piece).runs_at_once(piece, CHUNK).min(most);
         for cells in &self.cells {
             let row = if cells.are_in_turn() { next.row } else { 0 };
-            let place = (row * self.width + next.column) * cells.lane.bytes();
+            let place =
+                (row * cells.to_next_row(self.width, self.has_eights) + next.column) * cells.lane.bytes();
             self.columns[cells.column].data = cells.first.wrapping_add(place);
         }
         self.of_call.copy_from_slice(self.columns);
         let Some(steps) = &self.steps[kind as usize] else { unreachable!("they were asked for above") };
         // SAFETY: the caller's promise: the columns stand at the begin of a piece, behind which others stand by the steps. A
         // strip reads a cell before it writes that, and no piece has a cell twice.
-        unsafe { self.strip.run_often(self.of_call, piece, count, steps) };
+        unsafe {
+            match kind {
+                Piece::EightRows | Piece::ToOne => self.strip.run_often(self.of_call, piece, count, steps),
+                Piece::InTurn if piece < self.width => {
+                    self.strip.run_often(self.of_call, piece, count, steps)
+                }
+                Piece::InTurn => self.strip.run_in_turn(self.of_call, piece, count, steps, next.row),
+            }
+        };
         self.go_to(self.element + piece * count);
         next.column += piece * count;
         let rows = match kind {
@@ -314,7 +333,6 @@ impl<'s> Rows<'s> {
     fn pieces(&self, next: &Next, has_all: bool, left_of_run: usize) -> Pieces {
         let (width, run) = (self.width, self.elements.run());
         let kind = if next.turn == 1 { Piece::ToOne } else { Piece::InTurn };
-        let left_of_turn = if next.turn == 1 { usize::MAX } else { next.turn - next.row };
         let runs_left = || self.elements.runs_left(&self.at);
         if run < width {
             return Pieces { kind, piece: run, most: runs_left().min((width - next.column) / run) };
@@ -328,10 +346,9 @@ impl<'s> Rows<'s> {
             (false, true) => next.rows,
             (false, false) => left_of_run / width,
         };
-        let are_eight = next.turn == SUMS && next.row == 0 && rows >= SUMS && SUMS * width <= CHUNK;
-        match run > width && are_eight && self.are_all_in_turn {
+        match self.has_eights && next.turn == SUMS && next.row == 0 && rows >= SUMS {
             true => Pieces { kind: Piece::EightRows, piece: SUMS * width, most: rows / SUMS },
-            false => Pieces { kind, piece: width, most: rows.min(left_of_turn) },
+            false => Pieces { kind, piece: width, most: rows },
         }
     }
 
@@ -339,22 +356,26 @@ impl<'s> Rows<'s> {
     fn steps(&mut self, kind: Piece, piece: usize) -> &ColumnSteps<&'s [isize]> {
         let (run, width, elements) = (self.elements.run(), self.width, self.elements);
         let (columns, cells) = (&*self.columns, &self.cells);
-        let (strip, arena) = (self.strip, self.arena);
+        let (strip, arena, has_eights) = (self.strip, self.arena, self.has_eights);
         self.steps[kind as usize].get_or_insert_with(|| {
             let is_of_cells = |column: usize| cells.iter().any(|cells| cells.column == column);
             let in_order = columns.iter().enumerate().filter(|(column, _)| !is_of_cells(*column));
             let in_order = in_order.map(|(column, of)| (column as u16, (of.step * piece) as isize));
             let between_runs = elements.between_runs().filter(|_| run <= width);
-            let of_cells = cells.iter().map(|cells| {
-                let cells_on = match kind {
-                    Piece::EightRows => 0,
-                    _ if run < width => piece,
-                    Piece::InTurn if cells.are_in_turn() => width,
-                    Piece::InTurn | Piece::ToOne => 0,
-                };
-                (cells.column as u16, (cells_on * cells.lane.bytes()) as isize)
-            });
-            ColumnSteps::in_arena(strip, columns, in_order.chain(between_runs).chain(of_cells), arena)
+            let moving = in_order.chain(between_runs);
+            let bytes = |of: &Cells<'_>, cells: usize| (of.column as u16, (cells * of.lane.bytes()) as isize);
+            match kind {
+                _ if piece < width => {
+                    let along = cells.iter().map(|cells| bytes(cells, piece));
+                    ColumnSteps::in_arena(strip, columns, moving.chain(along), arena)
+                }
+                Piece::InTurn => {
+                    let in_turn = cells.iter().filter(|cells| cells.are_in_turn());
+                    let to_next = |cells: &Cells<'_>| bytes(cells, cells.to_next_row(width, has_eights));
+                    ColumnSteps::in_turn(strip, columns, moving, (SUMS, in_turn.map(to_next)), arena)
+                }
+                Piece::EightRows | Piece::ToOne => ColumnSteps::in_arena(strip, columns, moving, arena),
+            }
         })
     }
 }

@@ -17,6 +17,7 @@
 //! 2. Columns that others than the group read are laid out as passes lay them out, presence included.
 //! 3. A fold with a [first stage](crate::vector::first_stage::FirstStage) is taken in by the strip that computes its operand, or reads it.
 
+use crate::machine::tile::access::Access;
 use crate::machine::tile::lowered::{FoldInStrip, Lowered, Part, StripFold, WORDS};
 use crate::machine::tile::rare::{Again, Frequency};
 use crate::machine::tile::schedule::{Presence, Schedule};
@@ -95,8 +96,8 @@ pub(super) struct Recording {
 pub(super) struct Variant {
     /// What is known of the inputs.
     pub(super) signature: u64,
-    /// True if rows come from memory.
-    pub(super) is_far: bool,
+    /// How memory is reached.
+    pub(super) access: Access,
     /// None if there is no code for one of them, or no memory for code.
     pub(super) strips: Option<Box<[LoadedStrip]>>,
     /// The one that was compiled next.
@@ -154,8 +155,29 @@ impl LoadedStrip {
         runs: usize,
         steps: &ColumnSteps<W>,
     ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_in_turn(columns, rows, runs, steps, 0) }
+    }
+
+    /// The same with [steps that take turns](ColumnSteps::in_turn): behind the first run columns move by those with a number.
+    ///
+    /// # Panics
+    /// As [`run_often`](LoadedStrip::run_often), and if there are fewer steps.
+    ///
+    /// # Safety
+    /// As [`run_often`](LoadedStrip::run_often).
+    #[inline(always)]
+    pub(super) unsafe fn run_in_turn<W: Deref<Target = [isize]>>(
+        &self,
+        columns: &mut [Column],
+        rows: usize,
+        runs: usize,
+        steps: &ColumnSteps<W>,
+        turn: usize,
+    ) {
         let mut constants = [const { MaybeUninit::<u64>::uninit() }; CONSTANTS_OF_RUNS];
-        debug_assert_eq!(steps.words.len(), ColumnSteps::words_of(columns));
+        let words = ColumnSteps::words_of(columns);
+        let first = &steps.words[turn * words..][..words];
         let (lists, count) = (if steps.has_new_values() { runs } else { 1 }, self.constants.len());
         assert!(lists * count <= CONSTANTS_OF_RUNS, "constants of {lists} runs");
         // SAFETY: the caller's promise; there are places for all constants, and the strip looks at those that are filled.
@@ -165,7 +187,7 @@ impl LoadedStrip {
                 self.load(columns, list, |column| steps.of_cells(column).wrapping_mul(run as isize));
             }
             let columns = columns.as_mut_ptr().cast();
-            self.strip.run_often(columns, rows, constants.as_ptr().cast(), runs, steps.words.as_ptr());
+            self.strip.run_often(columns, rows, constants.as_ptr().cast(), runs, first.as_ptr());
         }
     }
 
@@ -193,9 +215,13 @@ impl LoadedStrip {
 /// By how many bytes the cells of each column move from one run to the next: the words may be in an arena.
 #[derive(Debug)]
 pub(super) struct ColumnSteps<W = Box<[isize]>> {
-    /// That of lists of constants, which is 0 if no column moves that is one value for a run; then by word of each column.
+    /// In each turn: that of lists of constants, which is 0 if no column moves that is one value for a run; that to the words of
+    /// the next turn; then by word of each column.
     words: W,
 }
+
+/// Words before those of columns.
+const BEFORE_COLUMNS: usize = 2;
 
 impl ColumnSteps {
     /// Those of columns of a strip that move; all others stay.
@@ -210,7 +236,7 @@ impl ColumnSteps {
     }
 
     fn words_of(columns: &[Column]) -> usize {
-        1 + columns.len() * WORDS
+        BEFORE_COLUMNS + columns.len() * WORDS
     }
 
     fn fill(
@@ -220,7 +246,7 @@ impl ColumnSteps {
         moving: impl Iterator<Item = (u16, isize)>,
     ) {
         for (column, by) in moving {
-            words[1 + usize::from(Part::Cells.number(column))] = by;
+            words[BEFORE_COLUMNS + usize::from(Part::Cells.number(column))] = by;
             let of = &columns[column as usize];
             if by != 0 && of.step == 0 && !of.is_taken() {
                 words[0] = (strip.constants.len() * size_of::<u64>()) as isize;
@@ -243,11 +269,35 @@ impl<'a> ColumnSteps<&'a [isize]> {
     }
 }
 
+impl<'a> ColumnSteps<&'a [isize]> {
+    /// Those that take so many turns: some columns go back behind the last one to where they were before the first.
+    pub(super) fn in_turn(
+        strip: &LoadedStrip,
+        columns: &[Column],
+        moving: impl Iterator<Item = (u16, isize)>,
+        (turns, in_turn): (usize, impl Iterator<Item = (u16, isize)> + Clone),
+        arena: &'a Bump,
+    ) -> ColumnSteps<&'a [isize]> {
+        let list = ColumnSteps::words_of(columns);
+        let words = arena.alloc_slice_fill_copy(list * turns, 0);
+        ColumnSteps::fill(&mut words[..list], strip, columns, moving);
+        let bytes = (list * size_of::<isize>()) as isize;
+        for turn in (0..turns).rev() {
+            words.copy_within(..list, turn * list);
+            let (list, is_last) = (&mut words[turn * list..], turn + 1 == turns);
+            let times = if is_last { 1 - turns as isize } else { 1 };
+            list[1] = times * bytes;
+            ColumnSteps::fill(list, strip, columns, in_turn.clone().map(|(column, by)| (column, times * by)));
+        }
+        ColumnSteps { words }
+    }
+}
+
 impl<W: Deref<Target = [isize]>> ColumnSteps<W> {
     /// By how many bytes the cells of a column move.
     #[inline(always)]
     fn of_cells(&self, column: u16) -> isize {
-        self.words[1 + usize::from(Part::Cells.number(column))]
+        self.words[BEFORE_COLUMNS + usize::from(Part::Cells.number(column))]
     }
 
     /// True if there are other constants in each run.
@@ -263,7 +313,7 @@ impl<W: Deref<Target = [isize]>> ColumnSteps<W> {
 
     /// Moves columns by so many runs.
     pub(super) fn move_by(&self, runs: usize, columns: &mut [Column]) {
-        for (column, words) in columns.iter_mut().zip(self.words[1..].chunks_exact(WORDS)) {
+        for (column, words) in columns.iter_mut().zip(self.words[BEFORE_COLUMNS..].chunks_exact(WORDS)) {
             let by = words[Part::Cells.word()].wrapping_mul(runs as isize);
             column.data = column.data.wrapping_offset(by);
         }
@@ -276,19 +326,27 @@ impl StripPlan {
         if strips == Strips::Auto { self.auto } else { strips }
     }
 
-    /// The strips for a run over these columns, of which some are prefetched; none if there is no code for one, or no memory for
-    /// code.
+    /// The strips for a run over these columns, of which some move along memory; none if there is no code for one, or no memory
+    /// for code.
     #[cold]
     pub(super) fn compile(
         &self,
         columns: &[Column],
         presence: &[Presence],
-        prefetched: &[u16],
+        access: Access,
+        moving: &[u16],
     ) -> Option<Box<[LoadedStrip]>> {
         let lowered = self.groups.iter().map(|group| self.lower(group, columns, presence));
         let mut lowered: Vec<Lowered> = lowered.collect::<Option<_>>()?;
         for lowered in &mut lowered {
-            prefetched.iter().for_each(|column| lowered.list.prefetch(Part::Cells.number(*column)));
+            for number in moving.iter().map(|column| Part::Cells.number(*column)) {
+                if access.prefetches(moving.len()) {
+                    lowered.list.prefetch(number);
+                }
+                if access == Access::Streamed {
+                    lowered.list.stream(number);
+                }
+            }
         }
         if lowered.iter().any(|lowered| lowered.constants.len() > MOST_CONSTANTS) {
             return None;

@@ -77,6 +77,9 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
     let columns = columns(list, &compiler.reads);
     let has_presence = presence(list, &compiler.reads);
     let prefetched: Vec<_> = list.prefetched().filter(|(number, ..)| columns.contains(number)).collect();
+    // The widest rows first: they are least between two lines.
+    let mut streamed: Vec<_> = list.streamed().collect();
+    streamed.sort_by_key(|(_, row_bytes)| std::cmp::Reverse(*row_bytes));
     let function = Function {
         target,
         main: main.as_ref().map(|(main, unroll)| (view(main), *unroll)),
@@ -87,6 +90,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         has_presence,
         folds: compiler.folds.as_ref(),
         prefetched: &prefetched,
+        streamed: &streamed,
     };
     let encoded = encode(&function, &mut compiler.constants);
     let encoded = encoded.expect("lowering makes instructions that can be encoded");

@@ -34,6 +34,8 @@ pub struct Assembler<'f> {
     pub target: GroupShape,
     /// Columns, the most wanted first.
     columns: &'f [u16],
+    /// Columns that are stored past the caches for now.
+    streamed: &'f [(u16, usize)],
     encoder: Encoder,
     /// Bytes before the code.
     start: u64,
@@ -53,7 +55,17 @@ impl<'f> Assembler<'f> {
     /// Instructions that begin at an offset, with slots that begin at another one of the stack frame.
     pub fn new(target: GroupShape, columns: &'f [u16], start: u64, slots: u32) -> Assembler<'f> {
         let (encoder, jumps) = (Encoder::new(64), Vec::new());
-        Assembler { target, columns, encoder, start, position: start, slots, instructions: 0, jumps }
+        Assembler {
+            target,
+            columns,
+            streamed: &[],
+            encoder,
+            start,
+            position: start,
+            slots,
+            instructions: 0,
+            jumps,
+        }
     }
 
     /// The bytes, and how many instructions they are.
@@ -63,6 +75,11 @@ impl<'f> Assembler<'f> {
             bytes[end - 4..end].copy_from_slice(&distance.to_le_bytes());
         }
         (bytes, self.instructions)
+    }
+
+    /// Has columns stored past the caches from now on, instead of those that were.
+    pub fn stream(&mut self, columns: &'f [(u16, usize)]) {
+        self.streamed = columns;
     }
 
     /// The steps of a body.
@@ -122,6 +139,7 @@ impl<'f> Assembler<'f> {
 
     fn inst(&mut self, inst: &Inst, places: [OperandPlace; MAX_ARGS], mask: u8) -> Result<(), IcedError> {
         let code = match inst.kind {
+            Kind::Code(code) if self.is_streamed(inst) => past_caches(code),
             Kind::Code(code) => code,
             Kind::LoadRestBytes | Kind::StoreRestBytes => return self.rest_bytes(inst, places),
         };
@@ -166,6 +184,12 @@ impl<'f> Assembler<'f> {
         }
         instruction.set_zeroing_masking(inst.mask.is_some_and(WriteMask::is_zeroing));
         self.put(instruction)
+    }
+
+    /// True for what writes to a column that is stored past the caches.
+    fn is_streamed(&self, inst: &Inst) -> bool {
+        let Some(Arg::Memory(Address::Column { number, .. })) = inst.args().next() else { return false };
+        self.streamed.iter().any(|(streamed, _)| *streamed == number)
     }
 
     /// The position that a row has, to r14.
@@ -224,7 +248,7 @@ impl<'f> Assembler<'f> {
     }
 
     /// The pointer of a column in a register.
-    fn base(&mut self, number: u16) -> Result<Register, IcedError> {
+    pub fn base(&mut self, number: u16) -> Result<Register, IcedError> {
         let position = self.columns.iter().position(|column| *column == number);
         match position.and_then(|position| BASES.get(position)) {
             Some(base) => Ok(*base),
@@ -307,6 +331,17 @@ impl<'f> Assembler<'f> {
     pub fn land(&mut self, forward: Forward) {
         let distance = (self.position - self.start) as usize - forward.0;
         self.jumps.push((forward.0, distance as u32));
+    }
+}
+
+/// The streaming store of what a store writes; to a place that is a multiple of its size.
+fn past_caches(store: Code) -> Code {
+    match store {
+        Code::VEX_Vmovups_ymmm256_ymm => Code::VEX_Vmovntps_m256_ymm,
+        Code::EVEX_Vmovups_ymmm256_k1z_ymm => Code::EVEX_Vmovntps_m256_ymm,
+        Code::EVEX_Vmovups_zmmm512_k1z_zmm => Code::EVEX_Vmovntps_m512_zmm,
+        Code::EVEX_Vmovupd_zmmm512_k1z_zmm => Code::EVEX_Vmovntpd_m512_zmm,
+        other => other,
     }
 }
 

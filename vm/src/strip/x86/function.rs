@@ -1,14 +1,17 @@
 //! Function: entry, loops and exit around the bodies of a strip.
 //!
 //! ```text
-//! [ literals ][ entry | main loop: U groups | loop: one group | the rest of rows | exit ]
-//!                      ^------ once a leaf if there are leaves, else once a run ----|
+//! [ literals ][ entry | rows to a line, streamed loop | main loop: U groups | loop: one group | the rest of rows | exit ]
+//!                      ^------------------------------ once a leaf if there are leaves, else once a run ----------------|
 //!
-//! stack frame    rbp of the caller | registers of the caller | runs left | steps | first row | constants, slots
+//! stack frame    rbp of the caller | registers of the caller | runs left | steps | first row | last row | constants, slots
 //! ```
 //!
 //! Between two runs the pointers of columns move: those in registers there, others in the memory of the caller. So does that of
-//! scalars, which are then laid out again.
+//! scalars, which are then laid out again. Each list of steps says where that of the next run is.
+//!
+//! Results that are streamed, that is stored past the caches, have to stand at multiples of what a store writes. So rows are computed
+//! first up to where the first of them does; if another one does not by then, ordinary loops take all rows.
 //!
 //! Loops are tested at their end against the end of rows less the rows of an iteration, which rdx is meanwhile.
 
@@ -38,6 +41,8 @@ pub struct Function<'f> {
     pub folds: Option<&'f FoldsPlan>,
     /// Columns that are prefetched: number, bytes of a row, whether they are written.
     pub prefetched: &'f [(u16, usize, bool)],
+    /// Columns that are stored past the caches, and bytes of a row, the widest ones first.
+    pub streamed: &'f [(u16, usize)],
 }
 
 impl Function<'_> {
@@ -129,6 +134,9 @@ impl Layout<'_> {
         }
         let group = function.target.group;
         let mut prefetched = function.prefetched;
+        if !function.streamed.is_empty() {
+            self.streamed_rows(table)?;
+        }
         if let Some((main, unroll)) = &function.main {
             self.counted(main, unroll * group, prefetched)?;
             prefetched = &[];
@@ -137,6 +145,58 @@ impl Layout<'_> {
         let done = self.begin_rest(table)?;
         self.assembler.body(&function.rest)?;
         self.assembler.land(done);
+        Ok(())
+    }
+
+    /// The rows before streamed results stand at multiples of what is stored at once, then all that fill iterations; none of them if
+    /// that is not so for all results after the same rows.
+    fn streamed_rows(&mut self, table: Address) -> Result<(), IcedError> {
+        let function = self.function;
+        let target = function.target;
+        // A group writes no more than that of each result.
+        let unit = |row_bytes: usize| (target.slot_bytes() as usize).min(target.group * row_bytes) as i32;
+        let (row, place) = (Register::R14, Register::R13);
+        let (first, row_bytes) = function.streamed[0];
+        let mut to_loops = Vec::new();
+        let base = self.assembler.base(first)?;
+        let at = self.assembler.at(base, Register::RSI, row_bytes as u32, 0);
+        self.put(Instruction::with2(Code::Lea_r64_m, row, at)?)?;
+        self.put(Instruction::with1(Code::Neg_rm64, row)?)?;
+        self.put(Instruction::with2(Code::And_rm64_imm8, row, unit(row_bytes) - 1)?)?;
+        self.put(Instruction::with2(Code::Test_rm64_imm32, row, row_bytes as i32 - 1)?)?;
+        to_loops.push(self.assembler.jump_forward(Code::Jne_rel32_64)?);
+        self.put(Instruction::with2(Code::Shr_rm64_imm8, row, row_bytes.trailing_zeros() as i32)?)?;
+        if function.has_presence {
+            // Bits of presence are read by bytes.
+            self.put(Instruction::with2(Code::Test_rm64_r64, row, row)?)?;
+            to_loops.push(self.assembler.jump_forward(Code::Jne_rel32_64)?);
+        }
+        self.put(Instruction::with2(Code::Add_r64_rm64, row, Register::RSI)?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, row, Register::RDX)?)?;
+        to_loops.push(self.assembler.jump_forward(Code::Ja_rel32_64)?);
+        for (number, row_bytes) in &function.streamed[1..] {
+            let base = self.assembler.base(*number)?;
+            let at = self.assembler.at(base, row, *row_bytes as u32, 0);
+            self.put(Instruction::with2(Code::Lea_r64_m, place, at)?)?;
+            self.put(Instruction::with2(Code::Test_rm64_imm32, place, unit(*row_bytes) - 1)?)?;
+            to_loops.push(self.assembler.jump_forward(Code::Jne_rel32_64)?);
+        }
+        if !function.has_presence {
+            let last = self.beside_saved(LAST);
+            self.put(Instruction::with2(Code::Mov_rm64_r64, last, Register::RDX)?)?;
+            self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDX, row)?)?;
+            let done = self.begin_rest(table)?;
+            self.assembler.body(&function.rest)?;
+            self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSI, Register::RDX)?)?;
+            self.assembler.land(done);
+            self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDX, last)?)?;
+        }
+        self.assembler.stream(function.streamed);
+        let one = (&function.single, 1);
+        let (body, unroll) = function.main.as_ref().map_or(one, |(main, unroll)| (main, *unroll));
+        self.counted(body, unroll * target.group, function.prefetched)?;
+        self.assembler.stream(&[]);
+        to_loops.into_iter().for_each(|jump| self.assembler.land(jump));
         Ok(())
     }
 
@@ -150,7 +210,7 @@ impl Layout<'_> {
         self.put(Instruction::with2(Code::Add_r64_rm64, Register::RCX, of_scalars)?)?;
         for (place, number) in self.function.columns.iter().enumerate() {
             let offset = 8 * i64::from(*number);
-            let step = self.assembler.at(Register::R14, Register::None, 1, offset + 8);
+            let step = self.assembler.at(Register::R14, Register::None, 1, offset + 16);
             match BASES.get(place) {
                 Some(base) => self.put(Instruction::with2(Code::Add_r64_rm64, *base, step)?)?,
                 None => {
@@ -160,6 +220,9 @@ impl Layout<'_> {
                 }
             }
         }
+        let to_next_list = self.assembler.at(Register::R14, Register::None, 1, 8);
+        self.put(Instruction::with2(Code::Add_r64_rm64, Register::R14, to_next_list)?)?;
+        self.put(Instruction::with2(Code::Mov_rm64_r64, steps, Register::R14)?)?;
         self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSI, first)?)?;
         // There are rows in each run.
         self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RSI, Register::RDX)?)?;
@@ -197,6 +260,9 @@ impl Layout<'_> {
             for (register, _) in RUNS {
                 self.put(Instruction::with1(Code::Push_r64, register)?)?;
             }
+            if !self.function.streamed.is_empty() {
+                self.put(Instruction::with1(Code::Push_r64, Register::RDX)?)?;
+            }
         }
         if frame > 0 {
             // The frame is touched in steps below a page, so that the guard page of the stack is met.
@@ -218,6 +284,10 @@ impl Layout<'_> {
     }
 
     fn leave(&mut self) -> Result<(), IcedError> {
+        if !self.function.streamed.is_empty() {
+            // Streaming stores are seen by others before what follows is.
+            self.put(Instruction::with(Code::Sfence))?;
+        }
         let saved = self.saved();
         let place = self.assembler.at(Register::RBP, Register::None, 1, -8 * saved.len() as i64);
         self.put(Instruction::with2(Code::Lea_r64_m, Register::RSP, place)?)?;
@@ -317,6 +387,9 @@ impl Layout<'_> {
 
 /// What is kept of the call for its next runs, and the word behind the registers of the caller.
 const RUNS: [(Register, usize); 3] = [(Register::R8, 0), (Register::R9, 1), (Register::RSI, 2)];
+
+/// The word behind those, for the end of rows while less are computed.
+const LAST: usize = 3;
 
 /// Bytes of the stack frame between two that are touched.
 const STEP: u32 = 2048;
