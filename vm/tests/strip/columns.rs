@@ -12,6 +12,8 @@ use region::{Allocation, Protection};
 pub enum Guard {
     Before,
     Behind,
+    /// On none: the column begins at an odd address.
+    Odd,
 }
 
 /// Memory of exactly some bytes.
@@ -24,7 +26,7 @@ pub struct Guarded {
 impl Guarded {
     pub fn new(len: usize, guard: Guard) -> Guarded {
         let page = region::page::size();
-        let inner = len.next_multiple_of(page).max(page);
+        let inner = (len + 1).next_multiple_of(page);
         let mut pages = region::alloc(inner + 2 * page, Protection::READ_WRITE).expect("memory for a test");
         let base = pages.as_mut_ptr::<u8>();
         // SAFETY: both pages belong to the allocation, and nothing is in them.
@@ -33,6 +35,7 @@ impl Guarded {
             region::protect(base.add(page + inner), page, Protection::NONE).expect("the page behind");
             match guard {
                 Guard::Before => base.add(page),
+                Guard::Odd => base.add(page + 1),
                 Guard::Behind => base.add(page + inner - len),
             }
         };

@@ -56,7 +56,7 @@ fn random_lists(from: u64, count: u64) {
             true => rng.usize(..=rows / 64) * 64,
             false => rng.usize(..=rows),
         };
-        let guard = if rng.bool() { Guard::Before } else { Guard::Behind };
+        let guard = [Guard::Before, Guard::Behind, Guard::Odd][rng.usize(..3)];
         check_all(&list, &inputs, &[(0, rows), (first, rows)], guard, &format!("seed {seed}, {plan:?}"));
     }
 }

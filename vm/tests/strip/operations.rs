@@ -519,8 +519,9 @@ fn streamed_columns() {
             for rows in (0..70).chain([300]) {
                 let inputs = random::inputs(&mut Rng::with_seed(rows as u64), &list, &columns, rows);
                 for first in [0, 3, 64].into_iter().filter(|first| *first <= rows) {
-                    check(&list, &code, &inputs, first, rows, Guard::Before, &what);
-                    check(&list, &code, &inputs, first, rows, Guard::Behind, &what);
+                    for guard in [Guard::Before, Guard::Behind, Guard::Odd] {
+                        check(&list, &code, &inputs, first, rows, guard, &what);
+                    }
                 }
             }
         }
