@@ -19,7 +19,7 @@ use crate::cli::{complain, json_text, print};
 use crate::field::json::{read_field_case, write_field_program};
 use crate::field::{
     FieldData, FieldError, FieldProblem, FieldProgram, check_program, parse_field_program,
-    print_field_program,
+    print_field_builder, print_field_program,
 };
 use cembra_vm::value::Category;
 use cembra_vm::value::budget::{Account, Exhausted, Unlimited};
@@ -284,6 +284,7 @@ fn convert(args: &FieldConvertArgs) -> Result<String, FieldFailure> {
             print_field_program(&program).map_err(|problem| (vec![field_report(&problem.into())], None))
         }
         FieldFormArg::Json => Ok(format!("{:#}\n", write_field_program(&program, Some(&data)))),
+        FieldFormArg::Rust => Ok(print_field_builder(&program, "program")),
     }
 }
 

@@ -14,7 +14,7 @@ pub enum FieldCommand {
     Explain(FieldExplainArgs),
     /// Report everything that is wrong with programs.
     Check(FieldCheckArgs),
-    /// Print a program as text or JSON.
+    /// Print a program as text, JSON or Rust.
     Convert(FieldConvertArgs),
 }
 
@@ -124,4 +124,6 @@ pub enum FieldFormArg {
     Text,
     /// The published JSON form, version 2, with the data that the program had.
     Json,
+    /// A function in Rust that makes the program with the builder; data is left out.
+    Rust,
 }

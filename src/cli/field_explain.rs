@@ -3,7 +3,8 @@
 use crate::field::halo::FieldReach;
 use crate::field::text::bound_text;
 use crate::field::{
-    FieldAccess, FieldBound, FieldProgram, FieldSpan, FieldTarget, FieldValue, field_accesses,
+    DefinitionAccess, DimensionId, FieldAccess, FieldBound, FieldProgram, FieldSpan, FieldTarget, FieldTypes,
+    FieldValue, definition_accesses, field_accesses,
 };
 use crate::plot::domains::{DomainAxis, DomainBox, DomainFigure};
 use serde_json::{Value as Json, json};
@@ -14,7 +15,7 @@ struct Row {
     verb: &'static str,
     field: String,
     dims: Vec<(String, String)>,
-    /// For a read, by dimension: how far before and behind the domain; nothing by a table.
+    /// For a read or a need, by dimension: how far before and behind the domain; nothing by a table.
     halos: Vec<Option<(i64, i64)>>,
 }
 
@@ -60,6 +61,8 @@ pub(super) fn explain_json(program: &FieldProgram) -> Json {
 }
 
 fn rows(program: &FieldProgram) -> Vec<Row> {
+    let mut types = FieldTypes::default();
+    let _ = types.extend(program);
     let mut rows = Vec::new();
     for (number, statement) in program.statements.iter().enumerate() {
         for target in &statement.targets {
@@ -71,13 +74,26 @@ fn rows(program: &FieldProgram) -> Vec<Row> {
                 halos: Vec::new(),
             });
         }
-        for access in field_accesses(program, statement) {
+        let accesses = field_accesses(program, statement).into_iter();
+        let reads = accesses.map(|FieldAccess { field, reach, spans }| {
+            ("reads", program.fields[field.0].name.to_string(), reach, spans)
+        });
+        let accesses = definition_accesses(program, &types, statement).into_iter();
+        let needs = accesses.map(|DefinitionAccess { node, reach, spans }| {
+            (
+                "needs",
+                program.nodes.name(node).map_or_else(String::new, |name| name.to_string()),
+                reach,
+                spans,
+            )
+        });
+        for (verb, field, reach, spans) in needs.chain(reads) {
             rows.push(Row {
                 statement: number + 1,
-                verb: "reads",
-                field: program.fields[access.field.0].name.to_string(),
-                dims: read(program, &access),
-                halos: access.reach.iter().map(|(_, reaches)| offsets(reaches)).collect(),
+                verb,
+                field,
+                dims: read(program, &reach, &spans),
+                halos: reach.iter().map(|(_, reaches)| offsets(reaches)).collect(),
             });
         }
     }
@@ -98,7 +114,11 @@ pub(super) fn figure(program: &FieldProgram) -> DomainFigure {
         };
         let title = format!("{} {}", row.verb, row.field);
         let axes = row.dims.into_iter().enumerate().map(axis).collect();
-        rows_of[row.statement - 1].push(DomainBox { title, is_read: row.verb == "reads", axes });
+        rows_of[row.statement - 1].push(DomainBox {
+            title,
+            is_read: matches!(row.verb, "reads" | "needs"),
+            axes,
+        });
     }
     DomainFigure { rows: rows_of }
 }
@@ -127,9 +147,13 @@ fn written(program: &FieldProgram, target: &FieldTarget) -> Vec<(String, String)
 }
 
 /// Where a field is read, and how far beyond the domain that is.
-fn read(program: &FieldProgram, access: &FieldAccess) -> Vec<(String, String)> {
+fn read(
+    program: &FieldProgram,
+    reach: &[(DimensionId, Vec<FieldReach>)],
+    spans: &[Vec<FieldSpan>],
+) -> Vec<(String, String)> {
     let mut dims = Vec::new();
-    for ((dim, reaches), spans) in access.reach.iter().zip(&access.spans) {
+    for ((dim, reaches), spans) in reach.iter().zip(spans) {
         let mut parts = Vec::new();
         for reach in reaches {
             parts.push(match reach {

@@ -40,7 +40,7 @@ use crate::field::program::{
     FieldValue, ScalarDeclaration, ScanCarry, ScanDirection, TableDeclaration,
 };
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::{ScalarType, ScalarValue};
+use cembra_vm::value::ScalarType;
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -66,6 +66,9 @@ pub struct FieldRef<'b> {
 
 /// A range of points under construction: first, and one past the last.
 pub type BoundRange = (FieldBound, FieldBound);
+
+/// A target of a scan under construction: an output and its domain.
+pub type ScanStore<'b, 'd> = (FieldRef<'b>, &'d [(DimensionId, BoundRange)]);
 
 /// A target under construction: an output, its domain, and its value.
 pub type FieldStore<'b, 'd> = (FieldRef<'b>, &'d [(DimensionId, BoundRange)], FieldRef<'b>);
@@ -125,6 +128,18 @@ impl FieldBuilder {
         self.dimension(name, DimensionKind::Vertical)
     }
 
+    /// A dimension of columns, for tables that do not have one of their name.
+    pub fn local(&self, name: &str) -> DimensionId {
+        self.dimension(name, DimensionKind::Local)
+    }
+
+    /// A neighbour table with all that it may have: a local dimension of another name, the point of its first row.
+    pub fn declare_table(&self, table: TableDeclaration) -> TableId {
+        let program = &mut self.state.borrow_mut().program;
+        program.tables.push(table);
+        TableId(program.tables.len() - 1)
+    }
+
     /// A neighbour table of so many columns, and its local dimension of the same name. `skip` is the entry for a
     /// missing neighbour.
     pub fn table(
@@ -135,11 +150,10 @@ impl FieldBuilder {
         width: usize,
         skip: Option<i64>,
     ) -> (TableId, DimensionId) {
-        let local = self.dimension(name, DimensionKind::Local);
-        let program = &mut self.state.borrow_mut().program;
+        let local = self.local(name);
         let name = name.into();
-        program.tables.push(TableDeclaration { name, from, to, local, width, skip, origin: 0 });
-        (TableId(program.tables.len() - 1), local)
+        let table = TableDeclaration { name, from, to, local, width, skip, origin: 0 };
+        (self.declare_table(table), local)
     }
 
     fn field(&self, name: &str, role: FieldRole, dims: &[DimensionId], dtype: ScalarType) -> FieldRef<'_> {
@@ -188,6 +202,10 @@ impl FieldBuilder {
     /// Any operation on values of this builder.
     pub fn node(&self, node: FieldNode) -> FieldRef<'_> {
         let state = &mut *self.state.borrow_mut();
+        if !node.operands().all(|id| id.index() < state.program.nodes.len()) {
+            state.error.get_or_insert_with(of_another_builder);
+            return FieldRef { builder: self, id: FieldNodeId(0) };
+        }
         let id = state.program.nodes.add(node, Span::default());
         let id = id.unwrap_or_else(|problem| {
             state.error.get_or_insert(problem);
@@ -196,9 +214,17 @@ impl FieldBuilder {
         FieldRef { builder: self, id }
     }
 
+    /// The number of a value, which has to be one of this builder.
+    fn own(&self, value: FieldRef<'_>) -> FieldNodeId {
+        if !std::ptr::eq(self, value.builder) {
+            self.state.borrow_mut().error.get_or_insert_with(of_another_builder);
+        }
+        value.id
+    }
+
     /// `where(condition, a, b)`.
     pub fn select<'b>(&'b self, condition: FieldRef<'b>, a: FieldRef<'b>, b: FieldRef<'b>) -> FieldRef<'b> {
-        self.node(FieldNode::Where(condition.id, a.id, b.id))
+        self.node(FieldNode::Where(self.own(condition), self.own(a), self.own(b)))
     }
 
     /// `concat_where(condition, a, b)`.
@@ -208,12 +234,13 @@ impl FieldBuilder {
         a: FieldRef<'b>,
         b: FieldRef<'b>,
     ) -> FieldRef<'b> {
-        self.node(FieldNode::ConcatWhere(condition, a.id, b.id))
+        self.node(FieldNode::ConcatWhere(condition, self.own(a), self.own(b)))
     }
 
     fn target(&self, target: FieldRef<'_>, domain: &[(DimensionId, BoundRange)]) -> Option<FieldTarget> {
+        let id = self.own(target);
         let state = &mut *self.state.borrow_mut();
-        let FieldNode::Field(field) = *state.program.nodes.get(target.id) else {
+        let Some(FieldNode::Field(field)) = state.program.nodes.find(id) else {
             let what = "a store goes to an output".to_owned();
             state.error.get_or_insert(FieldProblem::Dimensions { what });
             return None;
@@ -224,7 +251,7 @@ impl FieldBuilder {
             end: end.clone(),
         };
         let domain = (!domain.is_empty()).then(|| domain.iter().map(range).collect());
-        Some(FieldTarget { field, domain })
+        Some(FieldTarget { field: *field, domain })
     }
 
     fn statement(&self, targets: Vec<FieldTarget>, value: FieldValue) {
@@ -245,7 +272,7 @@ impl FieldBuilder {
     /// A statement of several targets, each with its domain and its value.
     pub fn store_all(&self, stores: &[FieldStore<'_, '_>]) {
         let targets = stores.iter().filter_map(|(output, domain, _)| self.target(*output, domain)).collect();
-        let values = stores.iter().map(|(.., value)| value.id).collect();
+        let values = stores.iter().map(|(.., value)| self.own(*value)).collect();
         self.statement(targets, FieldValue::Pointwise(values));
     }
 
@@ -260,14 +287,27 @@ impl FieldBuilder {
         init: &[(&str, impl Into<FieldLiteral> + Clone)],
         body: impl FnOnce(&[FieldRef<'b>]) -> Vec<FieldRef<'b>>,
     ) {
+        let stores: Vec<ScanStore<'b, '_>> = outputs.iter().map(|output| (*output, domain)).collect();
+        self.scan_all(&stores, axis, direction, init, body);
+    }
+
+    /// The same with a domain for each output.
+    pub fn scan_all<'b>(
+        &'b self,
+        stores: &[ScanStore<'b, '_>],
+        axis: DimensionId,
+        direction: ScanDirection,
+        init: &[(&str, impl Into<FieldLiteral> + Clone)],
+        body: impl FnOnce(&[FieldRef<'b>]) -> Vec<FieldRef<'b>>,
+    ) {
         let carry = init.iter();
         let carry = carry.map(|(name, init)| ScanCarry { name: (*name).into(), init: init.clone().into() });
         let carry: Vec<ScanCarry> = carry.collect();
         let before =
             |(number, carry): (usize, &ScanCarry)| self.node(FieldNode::Carry(number, carry.init.dtype()));
         let before: Vec<FieldRef<'b>> = carry.iter().enumerate().map(before).collect();
-        let body = body(&before).iter().map(|value| value.id).collect();
-        let targets = outputs.iter().filter_map(|output| self.target(*output, domain)).collect();
+        let body = body(&before).iter().map(|value| self.own(*value)).collect();
+        let targets = stores.iter().filter_map(|(output, domain)| self.target(*output, domain)).collect();
         self.statement(targets, FieldValue::Scan(FieldScan { axis, direction, carry, body }));
     }
 
@@ -285,6 +325,10 @@ impl FieldBuilder {
     }
 }
 
+fn of_another_builder() -> FieldProblem {
+    FieldProblem::Dimensions { what: "a value of another builder".to_owned() }
+}
+
 impl<'b> FieldRef<'b> {
     /// The operation.
     pub fn id(self) -> FieldNodeId {
@@ -297,6 +341,12 @@ impl<'b> FieldRef<'b> {
         self.builder.node(FieldNode::Shift(self.id, vec![(dimension, i64::from(by))]))
     }
 
+    /// The same along several dimensions.
+    #[must_use]
+    pub fn shift_by(self, offsets: &[(DimensionId, i64)]) -> FieldRef<'b> {
+        self.builder.node(FieldNode::Shift(self.id, offsets.to_vec()))
+    }
+
     /// The same value under a name, for texts.
     #[must_use]
     pub fn named(self, name: &str) -> FieldRef<'b> {
@@ -307,8 +357,8 @@ impl<'b> FieldRef<'b> {
     /// The value of a scalar as a bound; of anything else an error.
     pub fn bound(self) -> FieldBound {
         let state = &mut *self.builder.state.borrow_mut();
-        match *state.program.nodes.get(self.id) {
-            FieldNode::Scalar(id) => FieldBound::scalar(id),
+        match state.program.nodes.find(self.id) {
+            Some(FieldNode::Scalar(id)) => FieldBound::scalar(*id),
             _ => {
                 let what = "a bound is a scalar or an integer".to_owned();
                 state.error.get_or_insert(FieldProblem::Dimensions { what });
@@ -326,7 +376,7 @@ impl<'b> FieldRef<'b> {
     /// A function of two operands.
     #[must_use]
     pub fn binary(self, op: FieldBinary, other: FieldRef<'b>) -> FieldRef<'b> {
-        self.builder.node(FieldNode::Binary(op, self.id, other.id))
+        self.builder.node(FieldNode::Binary(op, self.id, self.builder.own(other)))
     }
 
     /// The value in another element type.
@@ -360,6 +410,34 @@ impl<'b> FieldRef<'b> {
     }
 }
 
+impl<'b> FieldRef<'b> {
+    /// Changes what is declared.
+    pub(super) fn declared(
+        self,
+        change: impl FnOnce(Declared<'_>) -> Result<(), FieldProblem>,
+    ) -> FieldRef<'b> {
+        let state = &mut *self.builder.state.borrow_mut();
+        let FieldProgram { nodes, fields, scalars, .. } = &mut state.program;
+        let declared = match nodes.find(self.id) {
+            Some(FieldNode::Field(id)) => fields.get_mut(id.0).map(Declared::Field),
+            Some(FieldNode::Scalar(id)) => scalars.get_mut(id.0).map(Declared::Scalar),
+            _ => None,
+        };
+        let declared = declared.unwrap_or(Declared::Nothing);
+        if let Err(problem) = change(declared) {
+            state.error.get_or_insert(problem);
+        }
+        self
+    }
+}
+
+/// What a value stands for, if that is declared.
+pub(super) enum Declared<'s> {
+    Field(&'s mut FieldDeclaration),
+    Scalar(&'s mut ScalarDeclaration),
+    Nothing,
+}
+
 macro_rules! value_operators {
     ($($trait:ident $method:ident,)*) => {$(
         impl<'b> $trait for FieldRef<'b> {
@@ -374,7 +452,15 @@ macro_rules! value_operators {
             type Output = FieldRef<'b>;
 
             fn $method(self, other: f64) -> FieldRef<'b> {
-                self.binary(FieldBinary::$trait, self.builder.literal(ScalarValue::Float64(other)))
+                self.binary(FieldBinary::$trait, self.builder.literal(other))
+            }
+        }
+
+        impl<'b> $trait<FieldRef<'b>> for f64 {
+            type Output = FieldRef<'b>;
+
+            fn $method(self, other: FieldRef<'b>) -> FieldRef<'b> {
+                other.builder.literal(self).binary(FieldBinary::$trait, other)
             }
         }
     )*};

@@ -4,6 +4,7 @@ use crate::field::dimension::{DimensionId, DimensionKind, DimensionSet, MOST_DIM
 use crate::field::element::FIELD_DTYPES;
 use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::FieldNodeId;
+use crate::field::numbers::check_numbers;
 use crate::field::program::{FieldProgram, FieldRole, FieldScan, FieldStatement, FieldTarget, FieldValue};
 use crate::field::types::{FieldTypes, check_bound, has_dtype, one_local};
 use cembra_vm::value::nd_type::MAX_RANK;
@@ -80,6 +81,7 @@ pub(crate) fn check_counts(program: &FieldProgram) -> Result<(), FieldProblem> {
 
 fn check_declarations(program: &FieldProgram) -> Result<(), FieldProblem> {
     check_counts(program)?;
+    check_numbers(program)?;
     distinct(program.dims.iter().map(|dim| &*dim.name))?;
     let names = program.fields.iter().map(|field| &*field.name);
     distinct(names.chain(program.scalars.iter().map(|scalar| &*scalar.name)))?;

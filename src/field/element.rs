@@ -153,3 +153,32 @@ impl From<ScalarValue> for FieldLiteral {
         FieldLiteral { value, dtype }
     }
 }
+
+macro_rules! literals {
+    ($($number:ident $dtype:ident $held:ident,)*) => {$(
+        impl From<$number> for FieldLiteral {
+            fn from(value: $number) -> FieldLiteral {
+                FieldLiteral { value: ScalarValue::$held(value.into()), dtype: ScalarType::$dtype }
+            }
+        }
+    )*};
+}
+
+literals! {
+    bool Boolean Boolean,
+    i8 Int8 Int32,
+    i16 Int16 Int32,
+    i32 Int32 Int32,
+    i64 Int64 Int64,
+    u8 Uint8 Int32,
+    u16 Uint16 Int32,
+    u32 Uint32 Int64,
+    f32 Float32 Float32,
+    f64 Float64 Float64,
+}
+
+impl From<u64> for FieldLiteral {
+    fn from(value: u64) -> FieldLiteral {
+        FieldLiteral { value: ScalarValue::Int64(value.cast_signed()), dtype: ScalarType::Uint64 }
+    }
+}

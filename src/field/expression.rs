@@ -346,6 +346,11 @@ impl FieldNodes {
         &self.nodes[id.index()]
     }
 
+    /// The operation of a node, if there is one.
+    pub fn find(&self, id: FieldNodeId) -> Option<&FieldNode> {
+        self.nodes.get(id.index())
+    }
+
     /// The place of a node in its text.
     pub fn span(&self, id: FieldNodeId) -> Span {
         self.spans[id.index()]

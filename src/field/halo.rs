@@ -1,4 +1,4 @@
-//! Halos: how far beyond its domain a statement reads each field, by name, before any size is known.
+//! Halos: how far beyond its domain a statement reads each field and needs each definition, by name, before any size is known.
 //!
 //! ```text
 //! out[I=1:n-1] = u[I-1] + u[I+1]      u: I from 1 - 1 to n - 1 + 1, halo 1 below and 1 above
@@ -11,6 +11,7 @@ use crate::field::dimension::DimensionId;
 use crate::field::expression::{FieldId, FieldNode, FieldNodeId, TableId};
 use crate::field::program::{FieldProgram, FieldStatement, FieldTarget};
 use crate::field::span::{ConditionPart, FieldSpan};
+use crate::field::types::FieldTypes;
 use hashbrown::HashMap;
 
 /// Spans along a dimension that are told apart; more of them become larger ones.
@@ -36,6 +37,17 @@ pub struct FieldAccess {
     pub spans: Vec<Vec<FieldSpan>>,
 }
 
+/// How a statement needs a definition beyond its domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinitionAccess {
+    /// The operation with the name.
+    pub node: FieldNodeId,
+    /// For each of its dimensions, in the order of axes, all ways.
+    pub reach: Vec<(DimensionId, Vec<FieldReach>)>,
+    /// For each of its dimensions the points that are needed in order.
+    pub spans: Vec<Vec<FieldSpan>>,
+}
+
 /// How an operation is read along a dimension.
 #[derive(Clone, Debug, Default)]
 struct Reaches {
@@ -55,19 +67,54 @@ type AllReaches = Vec<Reaches>;
 
 /// How the statement reads each field, in the order of first use.
 pub fn field_accesses(program: &FieldProgram, statement: &FieldStatement) -> Vec<FieldAccess> {
+    let mut accesses: Vec<FieldAccess> = Vec::new();
+    each_reach(program, statement, |id, of| {
+        if let FieldNode::Field(field) = program.nodes.get(id) {
+            merge_access(program, &mut accesses, *field, of);
+        }
+    });
+    accesses.reverse();
+    accesses
+}
+
+/// How the statement needs each definition that is shifted or read at neighbours, in the order of definitions.
+pub fn definition_accesses(
+    program: &FieldProgram,
+    types: &FieldTypes,
+    statement: &FieldStatement,
+) -> Vec<DefinitionAccess> {
+    let mut accesses = Vec::new();
+    each_reach(program, statement, |id, of| {
+        let is_leaf = program.nodes.get(id).is_leaf();
+        let (Some(_), Some(kind), false) = (program.nodes.name(id), types.get(id), is_leaf) else { return };
+        let dims = program.in_order(kind.dims);
+        let is_here = |dim: &DimensionId| matches!(of[dim.0].ways[..], [] | [FieldReach::Offsets(0, 0)]);
+        if !dims.iter().all(is_here) {
+            let reach = dims.iter().map(|dim| (*dim, of[dim.0].ways.clone())).collect();
+            let spans = |dim: &DimensionId| of[dim.0].spans.iter().map(|part| part.span.clone()).collect();
+            accesses.push(DefinitionAccess { node: id, reach, spans: dims.iter().map(spans).collect() });
+        }
+    });
+    accesses.reverse();
+    accesses
+}
+
+/// Calls a function for each operation, users first, with how the statement reads it.
+fn each_reach(
+    program: &FieldProgram,
+    statement: &FieldStatement,
+    mut each: impl FnMut(FieldNodeId, &AllReaches),
+) {
     let roots = statement.value.roots();
     let needed = program.nodes.needed(roots);
     let mut reaches: HashMap<FieldNodeId, AllReaches> = HashMap::new();
     for (root, target) in roots.iter().zip(&statement.targets) {
         merge(reaches.entry(*root).or_default(), &here(program, target));
     }
-    let mut accesses: Vec<FieldAccess> = Vec::new();
     for id in needed.iter().rev() {
         let Some(of) = reaches.remove(id) else { continue };
         let node = program.nodes.get(*id);
-        if let FieldNode::Field(field) = node {
-            merge_access(program, &mut accesses, *field, &of);
-        }
+        each(*id, &of);
         if let FieldNode::ConcatWhere(condition, a, b) = node {
             let [holds, fails] = ConditionPart::of(condition);
             for (operand, part) in [(*a, holds), (*b, fails)] {
@@ -82,8 +129,6 @@ pub fn field_accesses(program: &FieldProgram, statement: &FieldStatement) -> Vec
             merge(reaches.entry(operand).or_default(), &of);
         }
     }
-    accesses.reverse();
-    accesses
 }
 
 /// A value where it is stored.

@@ -12,11 +12,12 @@
 //! | file | content |
 //! | --- | --- |
 //! | [`dimension`], [`expression`], [`program`] | the program as data |
-//! | [`builder`] | the program from Rust |
+//! | [`builder`], `declared` | the program from Rust |
 //! | [`text`] | the text: lexer, parser, printer |
+//! | [`rust`] | the program as calls of the builder |
 //! | [`json`] | the published JSON form |
 //! | [`element`] | element types, and what the machine holds them as |
-//! | [`types`], [`check`] | element types and dimensions, rules that need no sizes |
+//! | [`types`], [`check`], `numbers` | element types and dimensions, rules that need no sizes |
 //! | [`halo`], [`span`] | domains and halos by name, before sizes are known |
 //! | [`buffer`], [`cells`], [`geometry`] | data; points of fields and domains |
 //! | [`written`] | where fields that began without values have some |
@@ -28,6 +29,7 @@ pub mod buffer;
 pub mod builder;
 pub mod cells;
 pub mod check;
+mod declared;
 pub mod dimension;
 pub mod element;
 pub mod error;
@@ -37,12 +39,14 @@ pub mod halo;
 #[cfg(feature = "cli")]
 pub mod json;
 pub mod lower;
+mod numbers;
 mod operators;
 pub(crate) mod part;
 mod place;
 mod points;
 pub mod program;
 mod reads;
+pub mod rust;
 mod sharing;
 pub mod span;
 pub mod stage;
@@ -53,7 +57,7 @@ pub mod types;
 pub mod written;
 
 pub use buffer::{FieldBuffer, FieldData, TableEntries};
-pub use builder::{BoundRange, FieldBuilder, FieldRef, FieldStore};
+pub use builder::{BoundRange, FieldBuilder, FieldRef, FieldStore, ScanStore};
 pub use cells::FieldCells;
 pub use check::check_program;
 pub use dimension::{Dimension, DimensionId, DimensionKind, DimensionSet};
@@ -64,13 +68,14 @@ pub use expression::{
     FieldReduction, FieldScalarId, FieldUnary, IndexComparison, IndexCondition, IndexTerm, TableId,
 };
 pub use geometry::FieldGeometry;
-pub use halo::{FieldAccess, FieldReach, field_accesses};
+pub use halo::{DefinitionAccess, FieldAccess, FieldReach, definition_accesses, field_accesses};
 pub use lower::{LoweredStatement, lower_program};
 pub use points::PointRange;
 pub use program::{
     FieldDeclaration, FieldProgram, FieldRange, FieldRole, FieldScan, FieldStatement, FieldTarget,
     FieldValue, ScalarDeclaration, ScanCarry, ScanDirection, TableDeclaration,
 };
+pub use rust::print_field_builder;
 pub use span::FieldSpan;
 pub use text::{parse_field_program, print_field_program};
 pub use types::{FieldNodeType, FieldTypes};

@@ -9,6 +9,7 @@ mod plans;
 mod random;
 mod recorded;
 mod reference;
+mod rust_form;
 mod texts;
 pub mod tiers;
 mod ways;
