@@ -32,6 +32,16 @@ fn is_unsigned(dtype: ScalarType) -> bool {
     integers(dtype).is_some_and(|numbers| *numbers.start() == 0)
 }
 
+/// True if a number is cast to int64 first, or at last, which raises if it does not fit that.
+fn goes_by_int64(from: ScalarType, to: ScalarType) -> bool {
+    match from {
+        ScalarType::Uint64 => integers(to).is_some(),
+        _ => {
+            is_float(from) && integers(to).is_some() && !matches!(to, ScalarType::Int32 | ScalarType::Uint64)
+        }
+    }
+}
+
 impl BoxLowering<'_> {
     /// A function of one element.
     pub(super) fn unary(&mut self, op: FieldUnary, dtype: ScalarType, x: expr::NodeId) -> Lowered {
@@ -102,6 +112,9 @@ impl BoxLowering<'_> {
     pub(super) fn cast(&mut self, from: ScalarType, to: ScalarType, x: expr::NodeId) -> Lowered {
         if from == to {
             return Ok(x);
+        }
+        if goes_by_int64(from, to) && !self.casts.contains(&to) {
+            self.casts.push(to);
         }
         if from == ScalarType::Uint64 && to != ScalarType::Boolean {
             return match to {

@@ -281,6 +281,7 @@ fn stage(
         graph: lowering.graph,
         inputs: lowering.inputs,
         outputs,
+        casts: lowering.casts,
         temporaries: Vec::new(),
     }
 }

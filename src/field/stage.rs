@@ -8,9 +8,10 @@
 
 use crate::expr;
 use crate::field::dimension::DimensionId;
+use crate::field::element::dtype_name;
 use crate::field::expression::{FieldId, FieldScalarId};
 use cembra_vm::value::shape::PerAxis;
-use cembra_vm::value::{QType, ScalarType, ScalarValue};
+use cembra_vm::value::{Fault, QType, ScalarType, ScalarValue};
 use std::sync::Arc;
 
 /// How an axis of the box reads a field.
@@ -134,8 +135,23 @@ pub struct FieldStage {
     pub inputs: Vec<StageInput>,
     /// Its results.
     pub outputs: Vec<StageOutput>,
+    /// The element types that casts go to by way of int64, which is what the machine names if a number does not fit that.
+    pub casts: Vec<ScalarType>,
     /// Intermediates that are kept, each before those that read it.
     pub temporaries: Vec<FieldTemporary>,
+}
+
+impl FieldStage {
+    /// What an operator of the stage has raised, in the words of the program: types are those of its casts, and numbers stand
+    /// without a type.
+    pub(crate) fn fault_text(&self, fault: &Fault) -> String {
+        let Fault::Cast { value, target } = fault else { return fault.to_string() };
+        let number = value.split_once('{').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or(value);
+        let is_on_the_way = *target == ScalarType::Int64 && !self.casts.is_empty();
+        let targets = if is_on_the_way { &self.casts[..] } else { std::slice::from_ref(target) };
+        let names: Vec<&str> = targets.iter().map(|dtype| dtype_name(*dtype)).collect();
+        format!("cannot cast {number} to {}", names.join(" or "))
+    }
 }
 
 /// An intermediate that a stage keeps: it is computed before the stage, and read at several shifts.

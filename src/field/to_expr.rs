@@ -83,6 +83,8 @@ pub(crate) struct BoxLowering<'p> {
     scan: Option<usize>,
     pub graph: Graph,
     pub inputs: Vec<StageInput>,
+    /// The element types that casts go to by way of int64.
+    pub casts: Vec<ScalarType>,
     leaves: HashMap<StageSource, expr::NodeId>,
     sources: HashMap<expr::NodeId, StageSource>,
     pub(super) places: Places,
@@ -115,6 +117,7 @@ impl<'p> BoxLowering<'p> {
             scan,
             graph: Graph::new(),
             inputs: Vec::new(),
+            casts: Vec::new(),
             leaves: HashMap::new(),
             sources: HashMap::new(),
             places: Places::default(),

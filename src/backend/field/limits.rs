@@ -1,7 +1,8 @@
 //! What a run of a stage may use, and errors that no program should meet.
 
 use crate::field::error::FieldProblem;
-use cembra_vm::machine::{Share, SharedBudget};
+use cembra_vm::machine::{Share, SharedBudget, Strips};
+
 use cembra_vm::value::Category;
 use cembra_vm::value::budget::Account;
 
@@ -13,6 +14,8 @@ pub(super) struct StageLimits<'l> {
     pub beside: u64,
     /// Threads that work on a region of many elements.
     pub threads: usize,
+    /// When regions run as strips.
+    pub strips: Strips,
 }
 
 impl StageLimits<'_> {

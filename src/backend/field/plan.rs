@@ -22,7 +22,8 @@ use crate::field::types::FieldTypes;
 use crate::field::written::WrittenFields;
 #[cfg(feature = "native")]
 use crate::native::stage::ProgramCall;
-use cembra_vm::machine::{BoundExpr, SharedBudget};
+use cembra_vm::machine::{BoundExpr, SharedBudget, Strips};
+
 use cembra_vm::operator::meter::Meter;
 use std::sync::Arc;
 
@@ -63,6 +64,7 @@ pub struct FieldPlan {
     /// Bytes of the data that it was compiled for.
     bytes: u64,
     threads: usize,
+    strips: Strips,
     tier: FieldTier,
     interpreted: Vec<InterpretedStage>,
 }
@@ -116,6 +118,7 @@ impl FieldPlan {
             budget,
             bytes: data.bytes(),
             threads: 1,
+            strips: Strips::Auto,
             tier: FieldTier::Interpreter,
             interpreted: Vec::new(),
         })
@@ -216,6 +219,11 @@ impl FieldPlan {
         FieldPlan { threads: threads.max(1), ..self }
     }
 
+    /// The plan with strips at another time than when they pay: from the first run on, or never. The values are the same.
+    pub fn strips(self, strips: Strips) -> FieldPlan {
+        FieldPlan { strips, ..self }
+    }
+
     /// The program.
     pub fn program(&self) -> &FieldProgram {
         &self.program
@@ -238,13 +246,14 @@ impl FieldPlan {
     pub fn run(&mut self, data: &mut FieldData) -> Result<(), FieldError> {
         self.fit(data)?;
         let written = self.find_written(data)?;
-        let FieldPlan { program, geometry, statements, budget, bytes, threads, .. } = self;
+        let FieldPlan { program, geometry, statements, budget, bytes, threads, strips, .. } = self;
         let mut kept: u64 = statements.iter().map(BoundStatement::bytes).sum();
         for statement in statements {
             let number = statement.number;
             kept -= statement.bytes();
             let beside = *bytes + kept + statement.bytes_beside();
-            let limits = StageLimits { budget: budget.as_deref(), beside, threads: *threads };
+            let (threads, strips) = (*threads, *strips);
+            let limits = StageLimits { budget: budget.as_deref(), beside, threads, strips };
             statement.run(program, &geometry.scalars, limits, data).map_err(|problem| {
                 let declared = &program.statements[number];
                 let error = FieldError::at(problem, declared.span);

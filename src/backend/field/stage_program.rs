@@ -13,7 +13,7 @@ use crate::backend::field::kept::{KeptPart, KeptRuns, Runner};
 #[cfg(feature = "native")]
 use crate::backend::field::lent::sweep_views;
 use crate::backend::field::lent::{LentInput, positions_along_last};
-use crate::backend::field::limits::ours;
+use crate::backend::field::limits::{StageLimits, ours};
 #[cfg(feature = "native")]
 use crate::backend::field::native_stage::{ArgumentOf, NativeOutput, NativeStage};
 use crate::backend::field::results::{Part, Targets};
@@ -42,7 +42,7 @@ use cembra_vm::frame::Frame;
 use cembra_vm::layout::TypedSlot;
 #[cfg(feature = "native")]
 use cembra_vm::machine::SweepOrder;
-use cembra_vm::machine::{BoundExpr, CallError, Room, RunErrorKind, RunOptions};
+use cembra_vm::machine::{BoundExpr, CallError, Observer, Room, RunErrorKind, RunOptions, Share};
 use cembra_vm::value::{Fault, NdView, ScalarValue, Value};
 #[cfg(feature = "native")]
 use std::cell::RefCell;
@@ -72,11 +72,19 @@ pub(super) struct StageProgram {
     outputs: Vec<(NodeId, TypedSlot)>,
     /// Runs that are bound to where buffers have their points.
     kept: Option<KeptRuns>,
+    /// Has one operator run after the other, on the tier of this name.
+    stepper: Option<Stepper>,
     /// The library, on the native tier.
     #[cfg(feature = "native")]
     native: Option<NativeStage>,
     arena: Bump,
 }
+
+/// Looks at nothing: a run that is observed goes step by step.
+#[derive(Debug)]
+struct Stepper;
+
+impl Observer for Stepper {}
 
 impl StageProgram {
     /// Compiles the operations that results need.
@@ -86,7 +94,9 @@ impl StageProgram {
         let inputs = stage.inputs.iter().map(|input| (input.name.clone(), input.qtype.clone())).collect();
         let bound = compile_nodes(stage.graph.clone(), roots, names, inputs, REGISTRY.clone());
         let bound = bound.map_err(|error| match error {
-            CompileError::Prepare(PrepareError::Constant { fault, .. }) => FieldProblem::from(fault),
+            CompileError::Prepare(PrepareError::Constant { fault, .. }) => {
+                FieldProblem::Run { category: fault.category(), what: stage.fault_text(&fault) }
+            }
             error => limit(error.to_string()),
         })?;
         let slot = |(number, node): (usize, &NodeId)| match number {
@@ -125,6 +135,7 @@ impl StageProgram {
             scalars,
             outputs,
             kept,
+            stepper: None,
             #[cfg(feature = "native")]
             native: None,
             arena: Bump::new(),
@@ -149,8 +160,13 @@ impl StageProgram {
             self.native = None;
         }
         self.kept = KeptRuns::new(stage, &self.lent, &self.outputs);
+        self.stepper = None;
         match tier {
             FieldTier::Interpreter => Ok(()),
+            FieldTier::Steps => {
+                (self.stepper, self.kept) = (Some(Stepper), None);
+                Ok(())
+            }
             FieldTier::Jit => run_as_machine_code(&self.bound),
             #[cfg(feature = "native")]
             FieldTier::Native(cache) => {
@@ -236,7 +252,7 @@ impl StageProgram {
         part: Part<'_>,
         rooms: impl FnOnce(&'r [(NodeId, TypedSlot)], &mut dyn FnMut(Room<'r>)),
     ) -> Result<(), FieldProblem> {
-        let StageProgram { bound, frame, lent, scalars, outputs, arena, .. } = self;
+        let StageProgram { bound, frame, lent, scalars, outputs, stepper, arena, .. } = self;
         arena.reset();
         let arena = &*arena;
         let mut all = BumpVec::with_capacity_in(outputs.len(), arena);
@@ -277,7 +293,11 @@ impl StageProgram {
             }
         }
         let share = from.limits.share();
-        let options = RunOptions::new().within(share.as_ref()).threads(from.limits.threads);
+        let options = options_of(from.limits, share.as_ref());
+        let options = match stepper {
+            Some(stepper) => options.observer(stepper),
+            None => options,
+        };
         match bound.run_on(frame, &inputs, &mut all, options) {
             Ok(()) => Ok(()),
             Err(CallError::Run(error)) => {
@@ -313,7 +333,7 @@ impl StageProgram {
         }
         write_scalars(scalars, frame, stage, from)?;
         let share = from.limits.share();
-        let options = RunOptions::new().within(share.as_ref()).threads(from.limits.threads);
+        let options = options_of(from.limits, share.as_ref());
         kept.run(Runner::Machine(bound, frame, options), (stage, lent), from, part, into, arena)
     }
 
@@ -332,7 +352,7 @@ impl StageProgram {
             let runner = Runner::Library(native, from.limits);
             return kept.keep(&runner, (stage, lent), from, part, into, arena);
         }
-        let runner = Runner::Machine(bound, frame, RunOptions::new());
+        let runner = Runner::Machine(bound, frame, options_of(from.limits, None));
         kept.keep(&runner, (stage, lent), from, part, into, arena);
     }
 
@@ -394,6 +414,11 @@ impl StageProgram {
     }
 }
 
+/// How the machine runs a stage within limits.
+fn options_of<'o>(limits: StageLimits<'_>, share: Option<&'o Share<'o>>) -> RunOptions<'o> {
+    RunOptions::new().within(share).threads(limits.threads).strips(limits.strips)
+}
+
 /// Writes the scalars of a run that the frame does not have yet.
 fn write_scalars(
     scalars: &mut [(usize, TypedSlot, Option<ScalarValue>)],
@@ -420,8 +445,10 @@ fn located(kind: &RunErrorKind, program: &FieldProgram, stage: &FieldStage, part
             let point = |((dim, first), index): ((&DimensionId, &i64), &u64)| {
                 format!("{} = {}", program.dim_name(*dim), first + *index as i64)
             };
+            let fault = stage.fault_text(fault);
             format!("{fault}, at {}", points.map(point).collect::<Vec<_>>().join(", "))
         }
+        RunErrorKind::Fault(fault) => stage.fault_text(fault),
         other => other.to_string(),
     }
 }

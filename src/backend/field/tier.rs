@@ -29,6 +29,8 @@ pub enum FieldTier {
     /// The interpreter, with strips.
     #[default]
     Interpreter,
+    /// One operator after the other, each on whole arrays: slow, and without anything that goes over several operators at once.
+    Steps,
     /// Machine code of the process, by the feature `jit`, where there is something to gain.
     Jit,
     /// Libraries that a C compiler makes, of this cache: one for each stage.

@@ -1,5 +1,6 @@
 //! Field programs: recorded cases, an evaluator index by index, random programs, texts, commands.
 
+mod builder;
 mod commands;
 mod elements;
 mod errors;

@@ -1,13 +1,18 @@
-//! Random programs: the machine and the evaluator index by index have the same bits, or both an error; whatever the
-//! strides of the buffers, and after a way through text and JSON.
+//! 2,000 random programs: the machine and the evaluator index by index have the same bits, or both an error; whatever the
+//! strides of the buffers, in strips, when a plan runs again, and after a way through text and JSON.
 
 use crate::field::generate::{Flavor, Generator};
 use crate::field::reference::Reference;
-use crate::field::{difference, outputs_of, run_case};
+use crate::field::{difference, outputs_of, run_case, written};
+use cembra::backend::FieldPlan;
 use cembra::field::json::{read_field_case, write_field_program};
-use cembra::field::{FieldBuffer, FieldCells, FieldData, parse_field_program, print_field_program};
+use cembra::field::{
+    FieldBuffer, FieldCells, FieldData, FieldProgram, parse_field_program, print_field_program,
+};
+use cembra::vm::machine::Strips;
 use fastrand::Rng;
 use serde_json::Value as Json;
+use std::ops::Range;
 
 /// Compares outputs; the first difference with the name of the output.
 pub(super) fn compare(expected: &Json, actual: &Json) -> Option<String> {
@@ -63,6 +68,35 @@ pub(super) fn scattered(buffer: &FieldBuffer, rng: &mut Rng) -> FieldBuffer {
     moved.and_then(|moved| moved.of_dtype(buffer.dtype())).expect("inside")
 }
 
+/// The random programs: 2,000, by seed.
+pub(super) const PROGRAMS: [(Range<u64>, Flavor); 4] = [
+    (0..900, Flavor::Grid),
+    (1000..1500, Flavor::Mesh),
+    (2000..2300, Flavor::NarrowGrid),
+    (3000..3300, Flavor::NarrowMesh),
+];
+
+/// How many programs of a kind fulfil a condition.
+fn count_of(kinds: &[Flavor], of: impl Fn(u64, Flavor) -> bool) -> usize {
+    let programs = PROGRAMS.into_iter().filter(|(_, flavor)| kinds.contains(flavor));
+    programs.map(|(seeds, flavor)| seeds.filter(|seed| of(*seed, flavor)).count()).sum()
+}
+
+/// Runs a program over and over, from the same data: with strips, and as the machine chooses.
+fn check_strips(program: &FieldProgram, data: &FieldData, expected: &Json, context: &dyn Fn() -> String) {
+    for strips in [Strips::Always, Strips::Auto] {
+        let plan =
+            FieldPlan::new(program, data).unwrap_or_else(|errors| panic!("{}\n{}", errors[0], context()));
+        let mut plan = plan.strips(strips);
+        for run in 0..3 {
+            let mut data = data.clone();
+            plan.run(&mut data).unwrap_or_else(|error| panic!("{error}\n{}", context()));
+            let found = compare(expected, &written(program, &data));
+            assert_eq!(found, None, "{strips:?}, run {run}\n{}", context());
+        }
+    }
+}
+
 /// Runs a case on every way; true if it has values, false if it has an error.
 fn check(seed: u64, flavor: Flavor) -> bool {
     let case = Generator::new(seed, flavor).case(flavor);
@@ -85,9 +119,9 @@ fn check(seed: u64, flavor: Flavor) -> bool {
     let (program, data) = read_field_case(&case).expect("it was read before");
     let mut rng = Rng::with_seed(seed);
     let fields = data.fields.iter().map(|(name, buffer)| (name.clone(), scattered(buffer, &mut rng)));
-    let moved = FieldData { fields: fields.collect(), ..data.clone() };
-    let actual = outputs_of(&program, moved).unwrap_or_else(|error| panic!("{error}\n{}", context()));
-    assert_eq!(compare(&expected, &actual), None, "other strides\n{}", context());
+    let mut moved = FieldData { fields: fields.collect(), ..data.clone() };
+    moved.complete(&program).expect("it was completed before");
+    check_strips(&program, &moved, &expected, &context);
 
     let text = print_field_program(&program).expect("plain names");
     let read = parse_field_program(&text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
@@ -104,22 +138,45 @@ fn check(seed: u64, flavor: Flavor) -> bool {
 
 #[test]
 fn random_programs_agree_on_grids() {
-    let with_values = (0..500).filter(|seed| check(*seed, Flavor::Grid)).count();
-    assert!((200..490).contains(&with_values), "{with_values} of 500 programs have values");
-}
-
-#[test]
-fn random_programs_agree_on_narrow_integers() {
-    let check =
-        |seed: u64| check(seed, if seed.is_multiple_of(3) { Flavor::NarrowMesh } else { Flavor::NarrowGrid });
-    let with_values = (2000..2400).filter(|seed| check(*seed)).count();
-    assert!((160..390).contains(&with_values), "{with_values} of 400 programs have values");
+    let with_values = count_of(&[Flavor::Grid], check);
+    assert!((360..880).contains(&with_values), "{with_values} of 900 programs have values");
 }
 
 #[test]
 fn random_programs_agree_on_meshes() {
-    let with_values = (1000..1300).filter(|seed| check(*seed, Flavor::Mesh)).count();
-    assert!((120..298).contains(&with_values), "{with_values} of 300 programs have values");
+    let with_values = count_of(&[Flavor::Mesh], check);
+    assert!((200..495).contains(&with_values), "{with_values} of 500 programs have values");
+}
+
+#[test]
+fn random_programs_agree_on_narrow_integers() {
+    let with_values = count_of(&[Flavor::NarrowGrid, Flavor::NarrowMesh], check);
+    assert!((240..590).contains(&with_values), "{with_values} of 600 programs have values");
+}
+
+/// Statements, not declarations: what the programs of the other tests do.
+#[test]
+fn random_programs_have_everything() {
+    let all = PROGRAMS.map(|(_, flavor)| flavor);
+    let with = |words: &[&str]| {
+        count_of(&all, |seed, flavor| {
+            let statements = Generator::new(seed, flavor).case(flavor)["statements"].to_string();
+            words.iter().any(|word| statements.contains(word))
+        })
+    };
+    assert_eq!(count_of(&all, |_, _| true), 2000);
+    let counts = [
+        ("tables", with(&["\"gather\"", "\"shift_all\""]), 300),
+        ("concat_where", with(&["\"concat_where\""]), 100),
+        ("shifts", with(&["\"shift\""]), 1000),
+        ("scans", with(&["\"scan\""]), 500),
+        ("domains", with(&["\"domain\":{", "\"domain\":[{"]), 1900),
+        ("bounds of scalars", with(&["[\"add\",[\"ref\",\"n\"]"]), 300),
+        ("several outputs", with(&["\"tuple\""]), 300),
+    ];
+    for (what, count, least) in counts {
+        assert!(count >= least, "{count} of 2000 programs have {what}; {least} are wanted");
+    }
 }
 
 /// All places inside of a JSON value, as paths.

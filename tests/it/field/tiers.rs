@@ -3,7 +3,7 @@
 //! `CEMBRA_NATIVE=1` compares all random programs, not some.
 
 use crate::field::generate::{Flavor, Generator};
-use crate::field::random::{compare, scattered};
+use crate::field::random::{PROGRAMS, compare, scattered};
 use crate::field::recorded::agreeing;
 use crate::field::{outputs_on, run_case};
 use crate::function::native::SANITIZE;
@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 use std::sync::{Arc, OnceLock};
 
 /// Every how many random programs one is compared with native code, which takes a tenth of a second for each box.
-const USUAL: u64 = 30;
+const USUAL: u64 = 40;
 
 /// Libraries that stop the process where C leaves open what happens, built fast.
 pub fn native() -> FieldTier {
@@ -50,7 +50,7 @@ pub(super) fn case_on(tier: &FieldTier, case: &Json) -> Result<Json, String> {
 
 #[test]
 fn recorded_programs_agree_on_all_tiers() {
-    for tier in [native(), FieldTier::Jit] {
+    for tier in [native(), FieldTier::Jit, FieldTier::Steps] {
         assert_eq!(agreeing("cases.json", |case| case_on(&tier, case)), (14, 1));
         assert_eq!(agreeing("cases_v2.json", |case| case_on(&tier, case)), (24, 3));
     }
@@ -80,26 +80,32 @@ fn check(tier: &FieldTier, seed: u64, flavor: Flavor) -> bool {
     expected.is_ok()
 }
 
+/// Compares every so many random programs; how many of each kind have values.
+fn check_all(tier: &FieldTier, every: u64) -> [usize; 4] {
+    PROGRAMS.map(|(seeds, flavor)| {
+        seeds.step_by(every.max(1) as usize).filter(|seed| check(tier, *seed, flavor)).count()
+    })
+}
+
 #[test]
 fn random_programs_agree_with_native_code() {
     let every = std::env::var("CEMBRA_NATIVE").ok().and_then(|text| text.parse().ok()).unwrap_or(USUAL);
-    let of_each = |seeds: std::ops::Range<u64>| seeds.step_by(every.max(1) as usize);
-    let grids = of_each(0..500).filter(|seed| check(&native(), *seed, Flavor::Grid)).count();
-    let meshes = of_each(1000..1300).filter(|seed| check(&native(), *seed, Flavor::Mesh)).count();
-    let narrow = of_each(2000..2200).filter(|seed| check(&native(), *seed, Flavor::NarrowGrid)).count();
-    let narrow =
-        narrow + of_each(2200..2400).filter(|seed| check(&native(), *seed, Flavor::NarrowMesh)).count();
-    assert!(narrow >= 6, "{narrow} programs on narrow integers have values");
-    assert!(grids >= 8 && meshes >= 4, "{grids} programs on grids and {meshes} on meshes have values");
+    let with_values = check_all(&native(), every);
+    let least = if every <= USUAL { [8, 4, 3, 3] } else { [0; 4] };
+    let is_enough = with_values.iter().zip(least).all(|(count, least)| *count >= least);
+    assert!(is_enough, "{with_values:?} programs have values");
 }
 
 #[test]
 fn random_programs_agree_with_machine_code() {
-    let every = if std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1") { 1 } else { 3 };
-    let of_each = |seeds: std::ops::Range<u64>| seeds.step_by(every);
-    let grids = of_each(0..500).filter(|seed| check(&FieldTier::Jit, *seed, Flavor::Grid)).count();
-    let meshes = of_each(1000..1300).filter(|seed| check(&FieldTier::Jit, *seed, Flavor::Mesh)).count();
-    assert!(grids >= 60 && meshes >= 35, "{grids} programs on grids and {meshes} on meshes have values");
+    let [grids, meshes, ..] = check_all(&FieldTier::Jit, 1);
+    assert!(grids >= 360 && meshes >= 200, "{grids} programs on grids and {meshes} on meshes have values");
+}
+
+#[test]
+fn random_programs_agree_step_by_step() {
+    let [grids, meshes, ..] = check_all(&FieldTier::Steps, 1);
+    assert!(grids >= 360 && meshes >= 200, "{grids} programs on grids and {meshes} on meshes have values");
 }
 
 fn parse(text: &str) -> FieldProgram {
@@ -118,7 +124,7 @@ fn refused_values_are_the_same_errors() {
         "horizontal I\ninput n[I]: int32\ninput x[I]\noutput a[I], c[I]: int32, d[I]: int64\na = x + 1.0\n\
          c = where(n != 0, 100 // n, 0)\nd = int64(x)\nc = 100 // n\n",
     );
-    for tier in [FieldTier::Interpreter, FieldTier::Jit, native()] {
+    for tier in [FieldTier::Interpreter, FieldTier::Steps, FieldTier::Jit, native()] {
         let run = |n: [i32; 3], x: [f64; 3]| {
             let mut data = FieldData::default();
             data.fields.insert("n".to_owned(), row(FieldCells::Int32(n.to_vec())));
@@ -248,7 +254,7 @@ fn a_native_plan_takes_other_data() {
 #[test]
 fn a_budget_holds_on_every_tier() {
     let program = parse("horizontal I\ninput u[I]\noutput v[I]\nv = 2.0*u\n");
-    for tier in [FieldTier::Interpreter, FieldTier::Jit, native()] {
+    for tier in [FieldTier::Interpreter, FieldTier::Steps, FieldTier::Jit, native()] {
         let mut data = FieldData::default();
         data.fields.insert("u".to_owned(), row(FieldCells::Float64(vec![1.5; 100])));
         data.complete(&program).expect("one dimension");
