@@ -18,7 +18,7 @@ use crate::cli::tier_arg::TierArg;
 use crate::cli::{complain, json_text, print};
 use crate::field::json::{read_field_case, write_field_program};
 use crate::field::{
-    FieldData, FieldError, FieldProblem, FieldProgram, check_program, parse_field_program,
+    FieldData, FieldError, FieldProblem, FieldProgram, MissingData, check_program, parse_field_program,
     print_field_builder, print_field_program,
 };
 use cembra_vm::value::Category;
@@ -84,6 +84,14 @@ pub(super) fn field_report(error: &FieldError) -> Report {
         report.labels.push((error.span, String::new()));
     }
     report.notes.extend(error.hint().map(str::to_owned));
+    if let FieldProblem::Missing { role, name } = &*error.problem {
+        report.notes.push(match role {
+            MissingData::Scalar => format!("--set {name}=VALUE gives it one, or a member `{name}` of --data"),
+            MissingData::Field | MissingData::Table => {
+                format!("--data takes an NPZ file with a member `{name}`")
+            }
+        });
+    }
     report
 }
 

@@ -10,9 +10,9 @@
 use crate::field::cells::{FieldCells, MOST_FIELD_CELLS, each_cells};
 use crate::field::dimension::DimensionId;
 use crate::field::element::{dtype_name, held_as, integers};
-use crate::field::error::FieldProblem;
+use crate::field::error::{FieldProblem, MissingData};
 use crate::field::points::{PointRange, WrittenPoints};
-use crate::field::program::{FieldProgram, FieldRole};
+use crate::field::program::{FieldDeclaration, FieldProgram, FieldRole};
 use crate::field::types::has_dtype;
 use cembra_vm::machine::HostCells;
 use cembra_vm::value::array::cell_size;
@@ -211,6 +211,18 @@ impl FieldBuffer {
         &self.cells
     }
 
+    /// Checks that it has as many axes as a field.
+    pub(super) fn has_axes_of(&self, field: &FieldDeclaration) -> Result<(), FieldProblem> {
+        let (axes, dims) = (self.shape.len(), field.dims.len());
+        match axes == dims {
+            true => Ok(()),
+            false => {
+                let what = format!("the data of `{}` has {axes} axes and the field {dims}", field.name);
+                Err(FieldProblem::Data { what })
+            }
+        }
+    }
+
     /// The values of all points.
     pub fn view(&self) -> NdView<'_> {
         self.part(&self.origin, &self.shape)
@@ -358,13 +370,7 @@ impl FieldData {
                     .map(|shape| (field.origin.as_ref().map_or(0, |origin| origin[place]), shape[place]));
                 let (first, size) = match declared {
                     Some(range) => range,
-                    None => self.range(program, *dim).ok_or_else(|| {
-                        let (name, dim) = (&field.name, program.dim_name(*dim));
-                        let what = format!(
-                            "`{name}` has no data, and nothing says its extent along {dim}: `{name}[{dim}=0:8]` would"
-                        );
-                        FieldProblem::Data { what }
-                    })?,
+                    None => self.range(program, *dim).ok_or_else(|| self.no_range(program, field, *dim))?,
                 };
                 origin.push(first);
                 shape.push(size);
@@ -388,6 +394,26 @@ impl FieldData {
             self.fields.insert(field.name.to_string(), buffer);
         }
         Ok(())
+    }
+
+    /// Why an output has no extent along a dimension: data that is missing or has other axes, or else that nobody says one.
+    fn no_range(&self, program: &FieldProgram, field: &FieldDeclaration, dim: DimensionId) -> FieldProblem {
+        let mut with_data = program.fields.iter().filter_map(|of| Some((of, self.fields.get(&*of.name)?)));
+        if let Some(problem) = with_data.find_map(|(of, buffer)| buffer.has_axes_of(of).err()) {
+            return problem;
+        }
+        let is_needed = |of: &&FieldDeclaration| of.role == FieldRole::Input && of.dims.contains(&dim);
+        if let Some(input) = program.fields.iter().find(is_needed) {
+            return FieldProblem::missing(MissingData::Field, &input.name);
+        }
+        if let Some(table) = program.tables.iter().find(|table| table.from == dim) {
+            return FieldProblem::missing(MissingData::Table, &table.name);
+        }
+        let (name, dim) = (&field.name, program.dim_name(dim));
+        let what = format!(
+            "`{name}` has no data, and nothing says its extent along {dim}: `{name}[{dim}=0:8]` would"
+        );
+        FieldProblem::Data { what }
     }
 
     /// The range of the first field that has a dimension and data, or else the rows of the first table from it; of a local

@@ -102,6 +102,27 @@ impl From<FieldProblem> for FieldError {
     }
 }
 
+/// What may be missing in the data of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingData {
+    /// The cells of a field.
+    Field,
+    /// The rows of a table.
+    Table,
+    /// The value of a scalar.
+    Scalar,
+}
+
+impl fmt::Display for MissingData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MissingData::Field => "data for",
+            MissingData::Table => "data for the table",
+            MissingData::Scalar => "value for the scalar",
+        })
+    }
+}
+
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FieldProblem {
@@ -281,6 +302,14 @@ pub enum FieldProblem {
         /// What is wrong, with the names and sizes.
         what: String,
     },
+    /// Data that is not there.
+    #[error("there is no {role} `{name}`")]
+    Missing {
+        /// What is missing.
+        role: MissingData,
+        /// Of what: the name of a field, of a table or of a scalar.
+        name: String,
+    },
     /// A limit.
     #[error("limit {limit}: {what}")]
     Limit {
@@ -300,6 +329,11 @@ pub enum FieldProblem {
 }
 
 impl FieldProblem {
+    /// Data that is not there.
+    pub(crate) fn missing(role: MissingData, name: &str) -> FieldProblem {
+        FieldProblem::Missing { role, name: name.to_owned() }
+    }
+
     /// The class of the error, as recorded cases name it.
     pub fn class(&self) -> &'static str {
         match self {
@@ -321,6 +355,7 @@ impl FieldProblem {
             FieldProblem::Syntax { .. } => "syntax",
             FieldProblem::Unwritten { .. }
             | FieldProblem::BoundTooLarge { .. }
+            | FieldProblem::Missing { .. }
             | FieldProblem::Data { .. } => "data",
             FieldProblem::Limit { .. } => "limit",
             FieldProblem::Run { .. } => "run",
@@ -358,6 +393,7 @@ impl FieldProblem {
             FieldProblem::Syntax { .. } => Category::Syntax,
             FieldProblem::Unwritten { .. }
             | FieldProblem::BoundTooLarge { .. }
+            | FieldProblem::Missing { .. }
             | FieldProblem::Data { .. } => Category::MissingInput,
             FieldProblem::Limit { .. } => Category::Limit,
             FieldProblem::Run { category, .. } => *category,

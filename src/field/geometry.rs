@@ -3,7 +3,7 @@
 use crate::field::buffer::{FieldData, TableEntries};
 use crate::field::dimension::DimensionId;
 use crate::field::element::{dtype_name, held_as, integer_of, is_value_of};
-use crate::field::error::FieldProblem;
+use crate::field::error::{FieldProblem, MissingData};
 use crate::field::expression::{
     BoundFault, FieldBound, FieldId, FieldScalarId, IndexComparison, IndexCondition, IndexTerm,
 };
@@ -35,13 +35,10 @@ impl FieldGeometry {
         for field in &program.fields {
             let name = &field.name;
             let buffer = data.fields.get(&**name);
-            let buffer = buffer.ok_or_else(|| wrong(format!("there is no data for `{name}`")))?;
+            let buffer = buffer.ok_or_else(|| FieldProblem::missing(MissingData::Field, name))?;
+            buffer.has_axes_of(field)?;
             has_dtype(&format!("the data of `{name}`"), buffer.dtype(), field.dtype)?;
             let (origin, shape) = (buffer.origin(), buffer.shape());
-            if shape.len() != field.dims.len() {
-                let (axes, dims) = (shape.len(), field.dims.len());
-                return Err(wrong(format!("the data of `{name}` has {axes} axes and the field {dims}")));
-            }
             if field.shape.as_ref().is_some_and(|declared| declared != shape)
                 || field.origin.as_ref().is_some_and(|declared| declared != origin)
             {
@@ -62,7 +59,7 @@ impl FieldGeometry {
         for scalar in &program.scalars {
             let name = &scalar.name;
             let value = data.scalars.get(&**name).or(scalar.value.as_ref());
-            let value = value.ok_or_else(|| wrong(format!("there is no value for the scalar `{name}`")))?;
+            let value = value.ok_or_else(|| FieldProblem::missing(MissingData::Scalar, name))?;
             if !is_value_of(value, scalar.dtype) {
                 let (found, expected) = (dtype_name(value.scalar_type()), dtype_name(scalar.dtype));
                 return Err(wrong(match integer_of(value, scalar.dtype) {
@@ -78,8 +75,7 @@ impl FieldGeometry {
         for table in &program.tables {
             let (name, width) = (&table.name, table.width);
             let entries = data.tables.get(&**name);
-            let entries =
-                entries.ok_or_else(|| wrong(format!("there are no rows for the table `{name}`")))?;
+            let entries = entries.ok_or_else(|| FieldProblem::missing(MissingData::Table, name))?;
             if entries.width() != width {
                 let found = entries.width();
                 return Err(wrong(format!("the table `{name}` has {width} columns and its data {found}")));

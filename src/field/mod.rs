@@ -62,7 +62,7 @@ pub use cells::FieldCells;
 pub use check::check_program;
 pub use dimension::{Dimension, DimensionId, DimensionKind, DimensionSet};
 pub use element::FieldLiteral;
-pub use error::{FieldError, FieldProblem};
+pub use error::{FieldError, FieldProblem, MissingData};
 pub use expression::{
     BoundFault, BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldNodes,
     FieldReduction, FieldScalarId, FieldUnary, IndexComparison, IndexCondition, IndexTerm, TableId,

@@ -179,6 +179,24 @@ fn data_is_compared_with_declarations() {
     assert_eq!(message(&data), "the data of `u` is int32, not float64");
 }
 
+/// An output without data takes its extent from data; what is wrong with that is named first.
+#[test]
+fn outputs_without_extent_name_the_data_that_is_wrong() {
+    let text = "horizontal I, J, Cell\ntable C2I: Cell -> I width 1\ninput u[I, J]\noutput v[I, J]\noutput c[Cell]\n\
+                v = u\nc = broadcast(1.0, Cell)\n";
+    let program = parse(text);
+    let message = |data: FieldData| {
+        let mut data = data;
+        data.complete(&program).expect_err("no extent").to_string()
+    };
+    let mut data = FieldData::default();
+    assert_eq!(message(data.clone()), "there is no data for `u`");
+    data.fields.insert("u".to_owned(), floats(&[1.0], &[0], &[1]));
+    assert_eq!(message(data.clone()), "the data of `u` has 1 axes and the field 2");
+    data.fields.insert("u".to_owned(), floats(&[1.0], &[0, 0], &[1, 1]));
+    assert_eq!(message(data), "there is no data for the table `C2I`");
+}
+
 /// A value that is refused is found by the point where it stands, whatever box, band or level it was computed in.
 #[test]
 fn refused_values_have_points() {
