@@ -7,7 +7,7 @@
 //! let b = FieldBuilder::new();
 //! let i = b.horizontal("I");
 //! let k = b.scalar("k", ScalarType::Float64).starting_as(0.5).fixed();
-//! let u = b.output("u", &[i], ScalarType::Float64).extent(&[-1..7]).starting_as(20.0);
+//! let u = b.output("u", &[i], ScalarType::Float64).extent(&[(-1, 7)]).starting_as(20.0);
 //! b.store(u, &[], k * u);
 //! let program = b.build().map_err(|mut errors| errors.remove(0))?;
 //! assert_eq!(print_field_program(&program)?, "\
@@ -26,19 +26,18 @@ use crate::field::builder::{Declared, FieldRef};
 use crate::field::element::FieldLiteral;
 use crate::field::error::FieldProblem;
 use crate::field::types::has_dtype;
-use std::ops::Range;
 
 impl<'b> FieldRef<'b> {
-    /// The points of a field, a range along each axis.
-    pub fn extent(self, ranges: &[Range<i64>]) -> FieldRef<'b> {
+    /// The points of a field: along each axis the first, and one past the last.
+    pub fn extent(self, ranges: &[(i64, i64)]) -> FieldRef<'b> {
         self.declared(|declared| {
             let Declared::Field(field) = declared else { return Err(no("a field has an extent")) };
-            let size = |range: &Range<i64>| {
-                let size = range.end.checked_sub(range.start).and_then(|size| usize::try_from(size).ok());
+            let size = |(first, end): &(i64, i64)| {
+                let size = end.checked_sub(*first).and_then(|size| usize::try_from(size).ok());
                 size.ok_or_else(|| no("the end of a range lies before its first point"))
             };
             field.shape = Some(ranges.iter().map(size).collect::<Result<_, _>>()?);
-            field.origin = Some(ranges.iter().map(|range| range.start).collect());
+            field.origin = Some(ranges.iter().map(|(first, _)| *first).collect());
             Ok(())
         })
     }

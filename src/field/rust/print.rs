@@ -104,7 +104,7 @@ impl Printer<'_> {
             (origin, Some(shape)) => {
                 let ranges = origin.as_ref().unwrap_or(&zeros).iter().zip(shape);
                 let ranges: Vec<String> =
-                    ranges.map(|(first, size)| format!("{first}..{}", first + *size as i64)).collect();
+                    ranges.map(|(first, size)| format!("({first}, {})", first + *size as i64)).collect();
                 let _ = write!(out, ".extent(&[{}])", ranges.join(", "));
             }
             (Some(origin), None) => {

@@ -116,9 +116,9 @@ fn what_stands_in_the_wrong_place_is_an_error() {
 fn declarations_that_do_not_fit_are_errors() {
     let found = error_of(|b, i, _, _| let_(b.output("w", &[i], ScalarType::Int8).starting_as(1.0).id()));
     assert_eq!(found, "the first value of `w` is float64, not int8");
-    let found = error_of(|_, _, _, v| let_(v.extent(&[0..2, 0..3]).id()));
+    let found = error_of(|_, _, _, v| let_(v.extent(&[(0, 2), (0, 3)]).id()));
     assert_eq!(found, "`v` has an origin or a shape of another number of axes");
-    let found = error_of(|_, _, _, v| let_(v.extent(&[i64::MAX..i64::MIN]).id()));
+    let found = error_of(|_, _, _, v| let_(v.extent(&[(i64::MAX, i64::MIN)]).id()));
     assert_eq!(found, "the end of a range lies before its first point");
     assert_eq!(error_of(|_, _, _, v| let_(v.fixed().id())), "a scalar is fixed");
     assert_eq!(error_of(|b, _, _, _| let_(b.scalar("k", F64).origin(&[0]).id())), "a field has an origin");
@@ -169,9 +169,9 @@ fn bad_inputs_are_the_same_errors_on_every_tier() {
     for (add, expected) in cases {
         let b = FieldBuilder::new();
         let (i, k) = (b.horizontal("I"), b.vertical("K"));
-        let u = b.input("u", &[i, k], F64).extent(&[0..4, 0..3]);
-        let v = b.output("v", &[i, k], F64).extent(&[0..4, 0..3]).starting_as(-7.0);
-        let t = b.output("t", &[i, k], F64).extent(&[0..4, 0..3]);
+        let u = b.input("u", &[i, k], F64).extent(&[(0, 4), (0, 3)]);
+        let v = b.output("v", &[i, k], F64).extent(&[(0, 4), (0, 3)]).starting_as(-7.0);
+        let t = b.output("t", &[i, k], F64).extent(&[(0, 4), (0, 3)]);
         add(&b, [i, k], [u, v, t]);
         let program = b.build();
         for tier in [FieldTier::Interpreter, FieldTier::Steps, FieldTier::Jit, native()] {
