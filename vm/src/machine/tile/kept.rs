@@ -24,6 +24,9 @@ use crate::value::{NdType, ScalarType};
 /// Fewest elements of a run, if there is more than one run.
 const LEAST_ROW: usize = 8;
 
+/// Elements of which runs may be shorter: they take less time than a run that is not kept does before its first one.
+const FEW: usize = 128;
+
 /// Most elements that repeat a first value.
 const MOST_FIRST: usize = 1 << 20;
 
@@ -184,7 +187,8 @@ impl Region {
         let space = Space::join(&plane, &mut strides);
         let (run, outer) = space.sizes().split_last()?;
         let last = outer.len();
-        if !outer.is_empty() && *run < LEAST_ROW {
+        let rows: usize = plane.iter().product();
+        if !outer.is_empty() && *run < LEAST_ROW && rows * levels > FEW {
             return None;
         }
         let mut columns = self.columns.clone();
@@ -224,7 +228,6 @@ impl Region {
             let word = if size == 8 { value } else { repeated(value, size) };
             values.resize(values.len() + count, word);
         }
-        let rows = plane.iter().product();
         // Strips of other inputs are compiled at once: whoever asks to keep a run has run the program often.
         if plan.variants.get().is_none() && !self.has_paid(plan, 0) {
             return None;
