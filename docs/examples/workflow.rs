@@ -1,8 +1,9 @@
-//! A host replaces steps: one of preparation, and one of the function stages.
+//! A host replaces steps, one of preparation and one of the function stages, and composes steps of its own.
 //!
 //! A choice is made where a sequence is composed, by taking another step. Nothing else changes: the sequence runs the
 //! new step in the place of the old one, shows its result to the same observers, and checks the same conditions.
 
+use cembra::expr::Expr;
 use cembra::function::steps::{FunctionRequest, LowFunctions, RunPasses};
 use cembra::function::{
     CompiledFunction, FunctionError, FunctionModule, FunctionOptions, FunctionPipeline, FunctionType,
@@ -11,9 +12,10 @@ use cembra::host::{Accessors, ExecutorOptions, ModelExecutor};
 use cembra::prepare::draft::Draft;
 use cembra::prepare::optimize::optimize;
 use cembra::prepare::{Prepare, RuleSet};
+use cembra::syntax::parse;
 use cembra::vm::machine::Budget;
 use cembra::vm::value::Value;
-use cembra::workflow::{Artifact, Cached, MemoryStore, Step, StepObserver, step};
+use cembra::workflow::{Artifact, Cached, MemoryStore, Step, StepList, StepObserver, by_input, step};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -37,8 +39,31 @@ fn preparation() -> Prepare {
     Prepare::standard().with_optimize(small_only.shared())
 }
 
+/// Text to expression, in steps that the text chooses: a formula after `=`, as in a table of cells, first loses the sign.
+/// Steps with errors of their own are brought to one type before they are chained.
+fn reading() -> impl Step<String, Out = Expr, Err = String> {
+    let trim = step("trim", |text: String| Ok(text.trim().to_owned())).shared();
+    let without_sign =
+        step("without sign", |text: String| Ok(text.trim_start_matches('=').to_owned())).shared();
+    let tidy = by_input("tidy", move |text: &String| match text.contains('=') {
+        true => StepList::from([trim.clone(), without_sign.clone()]),
+        false => StepList::from([trim.clone()]),
+    });
+    let to_expr =
+        step("parse", |text: String| parse(&text)).map_err(|error| format!("no expression: {error}"));
+    let has_leaves = step("has leaves", |expr: Expr| match expr.leaves().is_empty() {
+        false => Ok(expr),
+        true => Err("nothing to vary"),
+    });
+    tidy.chain(to_expr).chain(has_leaves.err_into())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let expr = cembra::syntax::parse("math.sqrt(x * x + 1.0)")?;
+    let expr = reading().run(" =math.sqrt(x * x + 1.0)".to_owned())?;
+    assert_eq!(expr, reading().run("math.sqrt(x * x + 1.0) ".to_owned())?);
+    let refused = |text: &str| reading().run(text.to_owned()).err();
+    assert_eq!(refused("1.0").as_deref(), Some("nothing to vary"));
+    assert!(refused("= x +").is_some_and(|error| error.starts_with("no expression: ")));
     let loader = Accessors::new().with("x", |x: &f64| *x);
     let options = ExecutorOptions { prepare: preparation(), ..ExecutorOptions::default() };
     let model = ModelExecutor::<f64, f64>::compile_with(&expr, &loader, None, options)?;

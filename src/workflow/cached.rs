@@ -60,12 +60,13 @@ impl<S, T, O, E> Cached<S, T, O, E> {
     }
 
     /// The key of an input.
-    pub fn key(&self, input: &impl Fingerprint) -> StepKey {
+    fn key(&self, input: &impl Fingerprint) -> StepKey {
         StepKey::of(&(self.identity, input))
     }
 
     /// The store.
-    pub fn store(&self) -> &T {
+    #[cfg(test)]
+    fn store(&self) -> &T {
         &self.store
     }
 }

@@ -74,11 +74,6 @@ impl StepKey {
         value.feed(&mut to);
         StepKey(to.hash.finalize().into())
     }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
 }
 
 impl fmt::Display for StepKey {
@@ -269,7 +264,7 @@ mod tests {
         record.extend(3u64.to_le_bytes());
         record.extend(b"abc");
         let expected: [u8; 32] = Sha256::digest(&record).into();
-        assert_eq!(StepKey::of("abc").bytes(), &expected);
+        assert_eq!(StepKey::of("abc").0, expected);
         assert_eq!(StepKey::of("abc").to_string().len(), 64);
     }
 }

@@ -3,10 +3,10 @@
 //! A store never fails. One that cannot read or write, such as one on a disk that is full, gives nothing or keeps
 //! nothing, and the step runs again; what went wrong is the store's to tell.
 //!
-//! [`MemoryStore`] is bounded: results have weights, and those that were used longest ago go first.
+//! [`MemoryStore`] is bounded: those that were used longest ago go first.
 //!
 //! ```text
-//! limit 3      save a  save b  save c  load a  save d          used: b, c, a, d ─> b goes
+//! 3 results    save a  save b  save c  load a  save d          used: b, c, a, d ─> b goes
 //! ```
 
 use crate::workflow::fingerprint::StepKey;
@@ -34,10 +34,9 @@ impl<V, T: Store<V> + ?Sized> Store<V> for Arc<T> {
     }
 }
 
-/// Results in memory, no heavier than a limit together. Threads may share it.
+/// A number of results in memory. Threads may share it.
 pub struct MemoryStore<V> {
     limit: usize,
-    weigh: fn(&V) -> usize,
     kept: Mutex<Kept<V>>,
 }
 
@@ -46,49 +45,24 @@ struct Kept<V> {
     /// Keys by last use; the first was used longest ago.
     by_use: BTreeMap<u64, StepKey>,
     uses: u64,
-    weight: usize,
 }
 
 struct KeptResult<V> {
     value: V,
-    weight: usize,
     used: u64,
 }
 
 impl<V> MemoryStore<V> {
     /// A store for a number of results.
     pub fn new(results: usize) -> MemoryStore<V> {
-        MemoryStore::weighed(results, |_| 1)
-    }
-
-    /// A store for results that together weigh no more than a limit, such as their bytes. A result that alone is
-    /// heavier is not kept.
-    pub fn weighed(limit: usize, weigh: fn(&V) -> usize) -> MemoryStore<V> {
-        let kept = Kept { results: HashMap::new(), by_use: BTreeMap::new(), uses: 0, weight: 0 };
-        MemoryStore { limit, weigh, kept: Mutex::new(kept) }
+        let kept = Kept { results: HashMap::new(), by_use: BTreeMap::new(), uses: 0 };
+        MemoryStore { limit: results, kept: Mutex::new(kept) }
     }
 
     /// Number of results that are kept.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
         self.kept().results.len()
-    }
-
-    /// True if nothing is kept.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// What the results weigh together.
-    pub fn weight(&self) -> usize {
-        self.kept().weight
-    }
-
-    /// Forgets all results.
-    pub fn clear(&self) {
-        let mut kept = self.kept();
-        kept.results.clear();
-        kept.by_use.clear();
-        kept.weight = 0;
     }
 
     /// A panic while the lock is held can only come from `V::clone` or `V::drop`, with all fields in order.
@@ -99,8 +73,7 @@ impl<V> MemoryStore<V> {
 
 impl<V> fmt::Debug for MemoryStore<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kept = self.kept();
-        write!(f, "MemoryStore({} results, {} of {})", kept.results.len(), kept.weight, self.limit)
+        write!(f, "MemoryStore({} of {} results)", self.kept().results.len(), self.limit)
     }
 }
 
@@ -112,18 +85,17 @@ impl<V: Clone> Store<V> for MemoryStore<V> {
     }
 
     fn save(&self, key: &StepKey, value: &V) {
-        let weight = (self.weigh)(value);
-        if weight > self.limit {
+        if self.limit == 0 {
             return;
         }
         let value = value.clone();
         let mut kept = self.kept();
         kept.remove(key);
-        while kept.weight > self.limit - weight {
+        while kept.results.len() >= self.limit {
             let Some(oldest) = kept.by_use.first_key_value().map(|(_, key)| *key) else { break };
             kept.remove(&oldest);
         }
-        kept.insert(*key, value, weight);
+        kept.insert(*key, value);
     }
 }
 
@@ -137,17 +109,15 @@ impl<V> Kept<V> {
         self.by_use.insert(self.uses, *key);
     }
 
-    fn insert(&mut self, key: StepKey, value: V, weight: usize) {
+    fn insert(&mut self, key: StepKey, value: V) {
         self.uses += 1;
-        self.weight += weight;
         self.by_use.insert(self.uses, key);
-        self.results.insert(key, KeptResult { value, weight, used: self.uses });
+        self.results.insert(key, KeptResult { value, used: self.uses });
     }
 
     fn remove(&mut self, key: &StepKey) {
         let Some(result) = self.results.remove(key) else { return };
         self.by_use.remove(&result.used);
-        self.weight -= result.weight;
     }
 }
 
@@ -176,28 +146,14 @@ mod tests {
         store.save(&key(5), &5);
         assert_eq!(has(&store, &[1, 2, 3, 4, 5]), [3, 4, 5]);
         assert_eq!(store.load(&key(3)), Some(30));
-    }
-
-    #[test]
-    fn weights_stay_below_the_limit() {
-        let store = MemoryStore::weighed(10, |text: &String| text.len());
-        for n in 0..100 {
-            store.save(&key(n), &"x".repeat(n as usize % 7));
-            let (weight, keys) = (store.weight(), store.kept().by_use.len());
-            assert!(weight <= 10 && keys == store.len());
-        }
-        store.save(&key(100), &"x".repeat(11));
-        assert!(has(&store, &[100]).is_empty());
-        store.save(&key(101), &"x".repeat(10));
-        assert_eq!((store.weight(), has(&store, &[101])), (10, vec![101]));
-        store.clear();
-        assert_eq!((store.weight(), store.is_empty()), (0, true));
+        let kept = store.kept();
+        assert_eq!((kept.results.len(), kept.by_use.len()), (3, 3));
     }
 
     #[test]
     fn a_store_for_nothing_keeps_nothing() {
         let store = MemoryStore::new(0);
         store.save(&key(1), &1);
-        assert_eq!((store.load(&key(1)), store.len()), (None, 0));
+        assert_eq!((store.load(&key(1)), has(&store, &[1])), (None, vec![]));
     }
 }
