@@ -50,7 +50,7 @@ impl BuildObserver for TimedDump<'_> {
 }
 
 /// The text of a program in the language of a backend.
-fn source_text(backend: SourceArg, call: &ProgramCall) -> Result<String, NativeError> {
+pub(super) fn source_text(backend: SourceArg, call: &ProgramCall) -> Result<String, NativeError> {
     Ok(match backend {
         SourceArg::C => TranslateToC::default().explained(call)?,
         SourceArg::Rust => TranslateToRust.explained(call)?,

@@ -2,6 +2,7 @@
 
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
+use crate::cli::explain_tier::source_text;
 use crate::cli::function_args::{
     FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionExplainArgs, FunctionRunArgs, StageArg,
 };
@@ -108,6 +109,12 @@ fn printed(args: &FunctionRunArgs, value: &Value, arrays: &[Value]) -> String {
     format!("{}\n", json!({ "value": plain(value), "arrays_after": arrays }))
 }
 
+/// A function as libraries take it.
+fn program_call(compiled: &CompiledFunction) -> Result<ProgramCall, NativeError> {
+    let program = compiled.bound().program().clone();
+    Ok(ProgramCall::new(compiled.name(), program, ArrayLayout::Strided)?)
+}
+
 /// Calls a function as the backend has it; nothing if it raises.
 fn native_call(
     args: &FunctionRunArgs,
@@ -115,8 +122,7 @@ fn native_call(
     values: &[Value],
     dump: &StageDump,
 ) -> Result<Option<(Value, Vec<Value>)>, NativeError> {
-    let program = compiled.bound().program().clone();
-    let call = ProgramCall::new(compiled.name(), program, ArrayLayout::Strided)?;
+    let call = program_call(compiled)?;
     let program = native_backends(args.cache).compiled_observed(args.backend.name(), &call, dump)?;
     let values: Vec<Value> = values.iter().chain(compiled.defaults()).cloned().collect();
     match program.call(&values) {
@@ -264,10 +270,16 @@ fn dump_stage(args: &FunctionDumpArgs) -> Result<String, Failed> {
             _ => {
                 let compiled = compile_function(&module, &args.function, &types, &options)?;
                 let program = compiled.bound().program();
+                let interpreted = |reason: String| format!("the interpreter runs it: {reason}\n");
+                let written = |backend| {
+                    let text = program_call(&compiled).and_then(|call| source_text(backend, &call));
+                    text.unwrap_or_else(|reason| interpreted(reason.to_string()))
+                };
                 vec![match args.stage {
                     StageArg::Stored => text::print(program),
-                    StageArg::MachineCode => machine_code_text(compiled.bound())
-                        .unwrap_or_else(|reason| format!("the interpreter runs it: {reason}\n")),
+                    StageArg::MachineCode => machine_code_text(compiled.bound()).unwrap_or_else(interpreted),
+                    StageArg::C => written(SourceArg::C),
+                    StageArg::Rust => written(SourceArg::Rust),
                     _ => dump::dump(program),
                 }]
             }

@@ -178,4 +178,8 @@ pub enum StageArg {
     Stored,
     /// The machine code that `run --tier jit` runs.
     MachineCode,
+    /// The C of `run --tier native`, beside the instructions.
+    C,
+    /// The same in Rust.
+    Rust,
 }

@@ -20,9 +20,13 @@ pub(super) fn stage_tree(stage: StageArg, stages: &FunctionStages, lines: &Sourc
         StageArg::Tssa => (StageName::Tssa, tssa_document(&stages.instances, lines)),
         StageArg::Low => (StageName::Low, low_document(&stages.low, lines)),
         StageArg::Passes => (StageName::Low, low_document(&optimized(&stages.low).ok()?.0, lines)),
-        StageArg::Pyast | StageArg::Norm | StageArg::Code | StageArg::Stored | StageArg::MachineCode => {
-            return None;
-        }
+        StageArg::Pyast
+        | StageArg::Norm
+        | StageArg::Code
+        | StageArg::Stored
+        | StageArg::MachineCode
+        | StageArg::C
+        | StageArg::Rust => return None,
     };
     Some(stage_text(stage, &document).unwrap_or_else(|error| error.to_string()))
 }
