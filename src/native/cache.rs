@@ -4,7 +4,7 @@
 //! <root>/v1/ab/abcdef…(32 digits)/      a complete build
 //! <root>/v1/ab/abcdef….lock             held by whoever builds it; others wait, then find it
 //! <root>/v1/tmp/…                       builds under way: renamed when they are complete
-//! <root>/v1/compilers.json              what compilers say about themselves, by their files
+//! <root>/v1/compilers/…                 what compilers say about themselves, by their files
 //! ```
 //!
 //! The key is 128 bits of the program without names and places, the layout, the steps with their versions, the compiler
@@ -18,6 +18,7 @@ use crate::native::backend::Backend;
 use crate::native::build::{NativeBuild, load};
 use crate::native::compiler::{CompileC, CompileRust};
 use crate::native::error::NativeError;
+use crate::native::files::{children, is_stale, touch, used};
 use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
 use crate::native::known_compiler::known_compiler;
 use crate::native::made::verify;
@@ -29,15 +30,13 @@ use serde_json::{Map, Value as Json, json};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use tempfile::TempDir;
 
 /// The version of the folder's form.
 const VERSION: &str = "v1";
 /// Bytes that a cache takes by default.
 const SIZE_LIMIT: u64 = 512 << 20;
-/// What is left of a build after that long was left by a process that has ended.
-const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A cache of libraries on disk.
 #[derive(Clone, Debug)]
@@ -177,7 +176,7 @@ impl NativeCache {
             Some(artifact)
         };
         if let Some(artifact) = found() {
-            touch(&folder);
+            touch(&folder.join(BUILD_JSON));
             return Ok(artifact);
         }
         let lock = self.lock(&folder)?;
@@ -254,19 +253,12 @@ impl NativeCache {
 
     /// Removes what was not used for the longest time until the rest is within the limit, and what ended processes left.
     fn make_room(&self, keep: &Path) {
-        let now = SystemTime::now();
-        for path in children(&self.root.join(VERSION).join("tmp")) {
-            let age = path
-                .metadata()
-                .and_then(|data| data.modified())
-                .ok()
-                .and_then(|time| now.duration_since(time).ok());
-            if age.is_some_and(|age| age > STALE) {
-                remove(&path);
-            }
+        for path in children(&self.root.join(VERSION).join("tmp")).iter().filter(|path| is_stale(path)) {
+            remove(path);
         }
-        let mut entries =
-            folders(&self.root).map(|folder| (used(&folder), size(&folder), folder)).collect::<Vec<_>>();
+        let mut entries = folders(&self.root)
+            .map(|folder| (used(&folder.join(BUILD_JSON)), size(&folder), folder))
+            .collect::<Vec<_>>();
         entries.sort();
         let mut total: u64 = entries.iter().map(|(_, size, _)| size).sum();
         for (_, size, folder) in entries {
@@ -281,9 +273,9 @@ impl NativeCache {
     }
 }
 
-/// The file of what compilers have said about themselves.
+/// The folder of what compilers have said about themselves.
 fn known_in(root: &Path) -> PathBuf {
-    root.join(VERSION).join("compilers.json")
+    root.join(VERSION).join("compilers")
 }
 
 /// The folders of builds.
@@ -300,7 +292,7 @@ fn folders(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 pub fn entries(root: &Path) -> Vec<Entry> {
     let entry = |folder: PathBuf| {
         let (name, types) = names(&folder);
-        let (size, used, damage) = (size(&folder), used(&folder), damage(&folder));
+        let (size, used, damage) = (size(&folder), used(&folder.join(BUILD_JSON)), damage(&folder));
         Entry { folder, name, types, size, used, damage }
     };
     let mut all: Vec<Entry> = folders(root).map(entry).collect();
@@ -308,7 +300,8 @@ pub fn entries(root: &Path) -> Vec<Entry> {
     all
 }
 
-/// Removes all builds of the cache in a folder; gives their number. Locks stay: somebody may hold them.
+/// Removes all builds of the cache in a folder, and what compilers have said; gives the number of builds. Locks stay: somebody
+/// may hold them.
 ///
 /// # Errors
 /// A build cannot be removed.
@@ -318,12 +311,8 @@ pub fn clear(root: &Path) -> Result<usize, NativeError> {
         fs::remove_dir_all(&folder).map_err(|error| NativeError::file(&folder, error))?;
         count += 1;
     }
+    remove(&known_in(root));
     Ok(count)
-}
-
-fn children(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
 }
 
 /// Removes a folder, as far as that goes.
@@ -334,16 +323,4 @@ fn remove(folder: &Path) {
 /// Bytes of the files in a folder.
 fn size(folder: &Path) -> u64 {
     children(folder).iter().filter_map(|path| path.metadata().ok()).map(|data| data.len()).sum()
-}
-
-/// When a build was used last: the time of its `build.json`.
-fn used(folder: &Path) -> SystemTime {
-    let time = folder.join(BUILD_JSON).metadata().and_then(|data| data.modified());
-    time.unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
-/// Notes that a build was used; a folder that cannot be written keeps its time.
-fn touch(folder: &Path) {
-    let file = File::options().append(true).open(folder.join(BUILD_JSON));
-    let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
 }

@@ -12,7 +12,7 @@ use crate::native::build_system::{BuildJob, BuildSystem, Direct};
 use crate::native::compiler_file::{file_identity, program_of};
 use crate::native::error::NativeError;
 use crate::native::folder::{Artifact, BUILD_LOG, BuildFolder, BuildState, PROGRAM_TXT, remove};
-use crate::native::process::finished;
+use crate::native::process::{Ended, MOST_PRINTED, finished};
 use crate::native::stage::{C, CompilableSource, Language, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step, StepKey};
 use std::fs::File;
@@ -49,6 +49,8 @@ pub trait CompiledLanguage: Language + Clone + std::fmt::Debug {
     const TARGET: &'static [&'static str];
     /// Optimised for this processor. Nothing is contracted or reordered: values are those of the interpreter.
     const FLAGS: &'static [&'static str];
+    /// Of these the one that forbids to round a product and a sum once, and the one that allows it.
+    const CONTRACTION: Option<(&'static str, &'static str)>;
     /// What to do without a compiler.
     const HINT: &'static str;
 
@@ -74,6 +76,8 @@ impl CompiledLanguage for C {
         "-fPIC",
         "-w",
     ];
+    const CONTRACTION: Option<(&'static str, &'static str)> =
+        Some(("-ffp-contract=off", "-ffp-contract=fast"));
     const HINT: &'static str = "install gcc or clang, or name one by CEMBRA_CC";
 
     fn arguments(sources: &[PathBuf], library: &Path, dependencies: &[String]) -> Vec<String> {
@@ -102,6 +106,8 @@ impl CompiledLanguage for Rust {
         "-Cpanic=abort",
         "-Cstrip=debuginfo",
     ];
+    // Its compiler never does.
+    const CONTRACTION: Option<(&'static str, &'static str)> = None;
     const HINT: &'static str = "install rustc, or name one by CEMBRA_RUSTC";
 
     fn arguments(sources: &[PathBuf], library: &Path, _: &[String]) -> Vec<String> {
@@ -186,10 +192,12 @@ impl Compiler {
             let copy = output.try_clone().map_err(|error| none(error.to_string()))?;
             let mut command = Command::new(&path);
             command.args(arguments).stdin(Stdio::null()).stdout(copy).stderr(Stdio::null());
-            match finished(command, ANSWER_LIMIT).map_err(|error| none(error.to_string()))? {
-                Some(status) if status.success() => {}
-                Some(status) => return Err(none(format!("{} gives {status}", arguments[0]))),
-                None => return Err(none(format!("{} gives no answer", arguments[0]))),
+            let question = arguments[0];
+            match finished(command, &[&output], ANSWER_LIMIT).map_err(|error| none(error.to_string()))? {
+                Ended::With(status) if status.success() => {}
+                Ended::With(status) => return Err(none(format!("{question} gives {status}"))),
+                Ended::OutOfTime => return Err(none(format!("{question} gives no answer"))),
+                Ended::TooMuchPrinted => return Err(none(format!("{question} gives an answer without end"))),
             }
             let mut text = String::new();
             output
@@ -296,6 +304,15 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
         self
     }
 
+    /// The same where a product and the sum that it is added to may be rounded once, as the compiler likes: results are no longer
+    /// those of the interpreter to the last bit, nor the same on all machines. Compilers of Rust never do it.
+    pub fn contracting(mut self) -> CompileSource<L, S> {
+        if let Some((forbidden, allowed)) = L::CONTRACTION {
+            self.flags.iter_mut().filter(|flag| *flag == forbidden).for_each(|flag| allowed.clone_into(flag));
+        }
+        self
+    }
+
     /// The same with another time limit; 120 s is the usual one.
     pub fn time_limit(mut self, limit: Duration) -> CompileSource<L, S> {
         self.time_limit = limit;
@@ -349,20 +366,21 @@ impl<L: CompiledLanguage, S: BuildSystem> CompileSource<L, S> {
         let (log_path, made) = (self.folder.join(BUILD_LOG), self.folder.join(library));
         remove(&made)?;
         let log = File::create(&log_path).map_err(|error| NativeError::file(&log_path, error))?;
-        let copy = log.try_clone().map_err(|error| NativeError::file(&log_path, error))?;
-        command.current_dir(&self.folder).stdin(Stdio::null()).stdout(copy).stderr(log);
+        let copies = log.try_clone().and_then(|copy| Ok((copy, log.try_clone()?)));
+        let (copy, other) = copies.map_err(|error| NativeError::file(&log_path, error))?;
+        command.current_dir(&self.folder).stdin(Stdio::null()).stdout(copy).stderr(other);
         let compiler = self.compiler.path.clone();
-        let status =
-            finished(command, self.time_limit).map_err(|error| NativeError::file(&compiler, error))?;
-        match status {
-            Some(status) if status.success() && made.is_file() => shortened(&log_path),
-            Some(status) => {
-                let log = end_of(&log_path);
-                let nothing = if status.success() { ", and made no library" } else { "" };
-                Err(NativeError::Compiler { compiler, status: format!("{status}{nothing}"), log })
+        let ended = finished(command, &[&log], self.time_limit);
+        let status = match ended.map_err(|error| NativeError::file(&compiler, error))? {
+            Ended::With(status) if status.success() && made.is_file() => return shortened(&log_path),
+            Ended::With(status) if status.success() => format!("{status}, and made no library"),
+            Ended::With(status) => status.to_string(),
+            Ended::TooMuchPrinted => format!("stopped, it printed more than {MOST_PRINTED} bytes"),
+            Ended::OutOfTime => {
+                return Err(NativeError::Time { compiler, seconds: self.time_limit.as_secs() });
             }
-            None => Err(NativeError::Time { compiler, seconds: self.time_limit.as_secs() }),
-        }
+        };
+        Err(NativeError::Compiler { compiler, status, log: end_of(&log_path) })
     }
 }
 

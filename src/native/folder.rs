@@ -16,6 +16,7 @@
 
 use crate::native::elf::Elf;
 use crate::native::error::NativeError;
+use crate::native::files::{read_at_most, read_text};
 use crate::native::observer::CACHE_HIT;
 use crate::native::stage::{ProgramSource, file_text};
 use crate::workflow;
@@ -31,6 +32,10 @@ pub(super) const PROGRAM_TXT: &str = "program.txt";
 pub(crate) const BUILD_LOG: &str = "build.log";
 /// What says how far a build has come.
 pub(super) const BUILD_JSON: &str = "build.json";
+/// Bytes that it has at most.
+const LONGEST_JSON: u64 = 16 << 20;
+/// Bytes of a source or a log that are shown.
+const LONGEST_TEXT: u64 = 256 << 20;
 
 /// How far a build has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +152,7 @@ fn write_json(folder: &Path, json: &Json) -> Result<(), NativeError> {
 }
 
 fn read_json(folder: &Path) -> Option<Json> {
-    let text = std::fs::read_to_string(folder.join(BUILD_JSON)).ok()?;
+    let text = read_text(&folder.join(BUILD_JSON), LONGEST_JSON).ok()?;
     serde_json::from_str(&text).ok()
 }
 
@@ -180,9 +185,12 @@ pub(super) fn damage(folder: &Path) -> Option<String> {
         let Some(digest) = digest_of(digest).filter(|_| is_plain_name(name)) else {
             return Some(format!("{BUILD_JSON} has no digest of {name}"));
         };
-        match std::fs::read(folder.join(name)) {
+        let path = folder.join(name);
+        if path.metadata().is_ok_and(|data| data.is_file() && data.len() != digest.size) {
+            return Some(format!("{name}: its size differs"));
+        }
+        match read_at_most(&path, digest.size) {
             Err(error) => Some(format!("{name}: {error}")),
-            Ok(bytes) if bytes.len() as u64 != digest.size => Some(format!("{name}: its size differs")),
             Ok(bytes) => (Digest::of(&bytes) != digest).then(|| format!("{name}: its digest differs")),
         }
     });
@@ -291,7 +299,7 @@ impl Artifact {
 /// What the compiler printed, and `build.json`; for a build that was found, all stages as their files tell them.
 impl workflow::Artifact for Artifact {
     fn texts(&self, step: &'static str) -> Vec<(&'static str, String)> {
-        let read = |name: &str| match std::fs::read_to_string(self.folder.join(name)) {
+        let read = |name: &str| match read_text(&self.folder.join(name), LONGEST_TEXT) {
             Ok(text) => text,
             Err(error) => error.to_string(),
         };

@@ -4,7 +4,7 @@
 //! it; a cache has no use for it, so that no set of steps has it by default.
 
 use crate::native::error::NativeError;
-use crate::native::process::finished;
+use crate::native::process::{Ended, MOST_PRINTED, finished};
 use crate::native::stage::{Language, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -50,11 +50,17 @@ impl Format {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::from(input));
         command.stdout(output.try_clone().map_err(io)?).stderr(log.try_clone().map_err(io)?);
-        let Some(status) = finished(command, TIME_LIMIT).map_err(io)? else {
-            return Err(failed(format!(
-                "the formatter took longer than {} s and was stopped",
-                TIME_LIMIT.as_secs()
-            )));
+        let status = match finished(command, &[&output, &log], TIME_LIMIT).map_err(io)? {
+            Ended::With(status) => status,
+            Ended::OutOfTime => {
+                let seconds = TIME_LIMIT.as_secs();
+                return Err(failed(format!("the formatter took longer than {seconds} s and was stopped")));
+            }
+            Ended::TooMuchPrinted => {
+                return Err(failed(format!(
+                    "the formatter printed more than {MOST_PRINTED} bytes and was stopped"
+                )));
+            }
         };
         let mut made = String::new();
         if !status.success() {

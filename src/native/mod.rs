@@ -26,6 +26,8 @@
 //! | `elf` | what is known of a library without loading it: its end, its version of the boundary |
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
 //! | [`cache`] | build folders by key, shared by processes |
+//! | [`store`] | results of cached steps on disk |
+//! | `files` | files that anybody may have changed |
 //! | [`build`](mod@build) | the sequence, and loading |
 //! | [`variants`] | variants of a program, built by threads while others run |
 //! | [`observer`] | what looks at the stages of a build in a cache |
@@ -48,6 +50,7 @@ pub mod compiler;
 mod compiler_file;
 mod elf;
 pub mod error;
+mod files;
 pub mod folder;
 pub mod format;
 mod known_compiler;
@@ -57,6 +60,7 @@ mod operation;
 pub mod process;
 pub mod rust;
 pub mod stage;
+pub mod store;
 mod syntax;
 pub mod variants;
 
@@ -75,3 +79,4 @@ pub use format::Format;
 pub use observer::BuildObserver;
 pub use rust::TranslateToRust;
 pub use stage::{ArrayLayout, C, CompilableSource, Language, ProgramCall, ProgramSource, Rust};
+pub use store::{DiskStore, KeptText};

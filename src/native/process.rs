@@ -1,8 +1,9 @@
-//! Processes of compilers: run within a time limit, and stopped with all that they have begun.
+//! Processes of compilers: run within limits of time and of what they print, and stopped with all that they have begun.
 //!
 //! 1. A compiler has a process group of its own, so that what it has begun is stopped with it.
 //! 2. Signals of a terminal do not reach that group: who ends this process for one calls [`stop_all`] before.
 
+use std::fs::File;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,8 +11,21 @@ use std::time::{Duration, Instant};
 /// Compilers that run.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// Runs a command to its end; `None` if it has not ended in time, and is stopped.
-pub(super) fn finished(mut command: Command, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+/// Bytes that a compiler may print.
+pub(super) const MOST_PRINTED: u64 = 64 << 20;
+
+/// How a command has ended.
+pub(super) enum Ended {
+    /// By itself.
+    With(ExitStatus),
+    /// It was stopped: it took too long.
+    OutOfTime,
+    /// It was stopped: it printed more than anybody keeps.
+    TooMuchPrinted,
+}
+
+/// Runs a command that prints to files, to its end or its limits.
+pub(super) fn finished(mut command: Command, printed: &[&File], limit: Duration) -> std::io::Result<Ended> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = Running::spawn(command)?;
@@ -19,13 +33,15 @@ pub(super) fn finished(mut command: Command, limit: Duration) -> std::io::Result
     let mut pause = Duration::from_micros(500);
     loop {
         if let Some(status) = child.0.try_wait()? {
-            return Ok(Some(status));
+            return Ok(Ended::With(status));
         }
-        if begin.elapsed() > limit {
+        let length = |file: &&File| file.metadata().map_or(0, |data| data.len());
+        let prints_too_much = printed.iter().any(|file| length(file) > MOST_PRINTED);
+        if prints_too_much || begin.elapsed() > limit {
             stop_group(child.0.id());
             let _ = child.0.kill();
             let _ = child.0.wait();
-            return Ok(None);
+            return Ok(if prints_too_much { Ended::TooMuchPrinted } else { Ended::OutOfTime });
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(5));

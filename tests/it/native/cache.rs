@@ -53,9 +53,20 @@ fn what_does_not_matter_is_a_hit() {
     let debug = NativeBuild::c(CompileC::new(compiler, "").flag("-g"));
     let root = first.ancestors().nth(3).expect("the root");
     assert_ne!(folder(&NativeCache::of(debug, root), SOURCE), first);
-    assert_eq!(entries(root).len(), 5);
+    // How floats are rounded.
+    let contracting =
+        NativeBuild::c(CompileC::new(Compiler::find(None).expect("a compiler"), "").contracting());
+    let contracted = folder(&NativeCache::of(contracting, root), SOURCE);
+    assert_ne!(contracted, first);
+    let flags = |folder: &Path| fs::read_to_string(folder.join("build.json")).expect("it is there");
+    assert!(flags(&first).contains("-ffp-contract=off") && !flags(&first).contains("-ffp-contract=fast"));
+    assert!(
+        flags(&contracted).contains("-ffp-contract=fast")
+            && !flags(&contracted).contains("-ffp-contract=off")
+    );
+    assert_eq!(entries(root).len(), 6);
     assert!(entries(root).iter().all(|entry| entry.damage.is_none()));
-    assert_eq!(clear(root).expect("it goes"), 5);
+    assert_eq!(clear(root).expect("it goes"), 6);
     assert_eq!(entries(root), []);
 }
 
@@ -247,6 +258,21 @@ fn the_beginning_of_a_long_log_is_kept() {
     assert!(entries(root.path()).iter().all(|entry| entry.damage.is_none()));
 }
 
+/// A compiler that prints without end is stopped before it has filled the disk.
+#[test]
+fn a_compiler_that_prints_without_end_is_stopped() {
+    let (root, _) = fresh();
+    let noisy = fake(root.path(), "exec yes");
+    let cache = NativeCache::new(root.path(), Some(&noisy)).expect("it answers");
+    let error = cache.library(&call(SOURCE)).expect_err("it is stopped").to_string();
+    assert!(error.contains("stopped, it printed more than") && error.len() < 100_000, "{}", error.len());
+    let endless = root.path().join("endless");
+    fs::write(&endless, "#!/bin/sh\nexec yes\n").expect("it is written");
+    fs::set_permissions(&endless, fs::Permissions::from_mode(0o755)).expect("it can run");
+    let error = Compiler::at(&endless).expect_err("it is no compiler").to_string();
+    assert!(error.contains("--version gives an answer without end"), "{error}");
+}
+
 #[test]
 fn a_replaced_compiler_is_another_key() {
     let (root, cache) = fresh();
@@ -335,4 +361,25 @@ fn a_compiler_is_called_by_its_own_name() {
     let cache = NativeCache::new(root.path(), Some(&link)).expect("it answers");
     assert_eq!(gives(&cache, SOURCE), Value::Scalar(ScalarValue::Int64(22)));
     assert!(Compiler::at(&many).is_err());
+}
+
+/// What a compiler has said is believed if nobody has changed it, and asked again otherwise: keys stay the same.
+#[test]
+fn what_a_compiler_has_said_is_kept_whole() {
+    let (root, cache) = fresh();
+    let place = folder(&cache, SOURCE);
+    let of_compilers = root.path().join("v1/compilers");
+    let known = || fs::read_dir(&of_compilers).expect("a folder").flatten().next().map(|entry| entry.path());
+    let Some(file) = known() else { return }; // `cc` is a script here, which is asked each time
+    let whole = fs::read(&file).expect("it is there");
+    let again = || folder(&NativeCache::new(root.path(), None).expect("a compiler"), SOURCE);
+    assert_eq!((again(), fs::read(&file).expect("it is there")), (place.clone(), whole.clone()));
+    for at in [3, whole.len() / 2, whole.len() - 3] {
+        flip(&file, at);
+        assert_eq!((again(), fs::read(&file).expect("it is there")), (place.clone(), whole.clone()), "{at}");
+    }
+    truncate(&file, 100);
+    assert_eq!((again(), fs::read(&file).expect("it is there")), (place, whole));
+    clear(root.path()).expect("it goes");
+    assert!(!of_compilers.exists());
 }

@@ -223,3 +223,56 @@ fn a_library_of_another_version_of_the_boundary_is_not_called() {
     check(&cache.library(&call()).expect("a library"), "built again");
     assert_eq!(fs::read_to_string(place.join("f.c")).expect("it is there"), source);
 }
+
+/// Whoever keeps a library keeps its code, and the one that is built next in its place is another one: loaders of systems know
+/// by the path what they have loaded.
+#[test]
+fn a_library_that_is_kept_is_not_taken_for_the_next_one() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let build = NativeBuild::c(CompileC::new(Compiler::find(None).expect("a compiler"), folder.path()));
+    let seven = [Value::Scalar(ScalarValue::Int64(7))];
+    let kept: Vec<Library> = (0..4)
+        .map(|n| {
+            let source = format!("def f(n):\n    return n * 3 + {n}\n");
+            let artifact = build.run(function(&source, &seven, ArrayLayout::Strided)).expect("it is built");
+            load(&artifact).expect("it loads")
+        })
+        .collect();
+    for (n, library) in kept.iter().enumerate() {
+        let found = call_library(library, &seven).expect("no error").results;
+        assert_eq!(found, [Value::Scalar(ScalarValue::Int64(21 + n as i64))]);
+        assert_eq!(library.path(), folder.path().join("libf.so"));
+    }
+}
+
+/// A relative path means a file of this folder, not a library of the system.
+#[test]
+fn a_library_of_the_folder_at_hand_is_no_library_of_the_system() {
+    let signature = call().signature();
+    let error = Library::open(Path::new("libm.so.6"), Digest::of(b""), "f", &signature);
+    assert!(matches!(error, Err(LibraryError::File { .. })), "{error:?}");
+}
+
+/// What no build has left is not read to its end, if it has one.
+#[test]
+fn files_that_no_build_leaves_are_not_read() {
+    let (root, cache) = fresh();
+    let place = folder(&cache);
+    let begin = std::time::Instant::now();
+    let files = ["build.json", "libf.so"];
+    for file in files {
+        let large = fs::File::options().write(true).open(place.join(file)).expect("it is there");
+        // It has no blocks on the disk.
+        large.set_len(1 << 40).expect("it grows");
+        assert_eq!(entries(root.path()).len(), 1);
+        assert!(entries(root.path())[0].damage.is_some(), "{file}");
+        check(&cache.library(&call()).expect("a library"), file);
+    }
+    for file in files {
+        fs::remove_file(place.join(file)).expect("it is there");
+        assert!(Command::new("mkfifo").arg(place.join(file)).status().expect("it runs").success());
+        assert!(entries(root.path())[0].damage.is_some(), "{file}");
+        check(&cache.library(&call()).expect("a library"), file);
+    }
+    assert!(begin.elapsed() < std::time::Duration::from_secs(60));
+}

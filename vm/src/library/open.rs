@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The function that takes addresses of all arguments and results.
 pub(super) type Entry = unsafe extern "C" fn(*const *mut c_void, *mut RawError) -> i32;
@@ -111,15 +112,20 @@ impl Library {
     ) -> Result<Library, LibraryError> {
         let file =
             |error: &dyn fmt::Display| LibraryError::File { path: path.into(), message: error.to_string() };
-        let bytes = std::fs::read(path).map_err(|error| file(&error))?;
-        let found = Digest::of(&bytes);
-        drop(bytes);
-        if found != digest {
-            let what = if found.size == digest.size { "its digest differs" } else { "its size differs" };
-            return Err(LibraryError::Digest { path: path.into(), what });
+        // Of another size it may be anything: a pipe, or longer than memory.
+        let data = std::fs::metadata(path).map_err(|error| file(&error))?;
+        let differs = |what| LibraryError::Digest { path: path.into(), what };
+        if !data.is_file() || data.len() != digest.size {
+            return Err(differs("its size differs"));
         }
+        let bytes = std::fs::read(path).map_err(|error| file(&error))?;
+        if Digest::of(&bytes) != digest {
+            return Err(differs("its digest differs"));
+        }
+        drop(bytes);
+        let name = loader_name(path).map_err(|error| file(&error))?;
         // SAFETY: the file is the one of a build of this crate, whose libraries do nothing when they are loaded.
-        let code = unsafe { libloading::Library::new(path) }.map_err(|error| file(&error))?;
+        let code = unsafe { libloading::Library::new(name) }.map_err(|error| file(&error))?;
         let missing = |symbol: &str| LibraryError::Symbol { path: path.into(), symbol: symbol.to_owned() };
         let symbol = format!("{entry}_abi");
         // SAFETY: the symbol is an `uint32_t` in every version of the boundary.
@@ -167,4 +173,24 @@ impl Library {
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
+}
+
+/// Another name of a file for each call: the loader of the system takes what it has loaded under a name for what stands there
+/// now, also if that is another library.
+///
+/// ```text
+/// /folder/libf.so, call 6 (110)      /folder/././/libf.so         "/." for 1, "/" for 0
+/// ```
+fn loader_name(path: &Path) -> std::io::Result<PathBuf> {
+    static CALLS: AtomicU64 = AtomicU64::new(1);
+    let path = std::path::absolute(path)?;
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let (Some(folder), Some(file)) = (path.parent(), path.file_name()) else { return Ok(path) };
+    let mut name = folder.as_os_str().to_owned();
+    for bit in (0..u64::BITS - call.leading_zeros()).rev() {
+        name.push(if call >> bit & 1 == 1 { "/." } else { "/" });
+    }
+    name.push("/");
+    name.push(file);
+    Ok(name.into())
 }
