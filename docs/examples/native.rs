@@ -3,11 +3,14 @@
 //! `cargo run --release --example native`
 
 use cembra::function::{ArrayOf, FunctionModule, FunctionOptions, FunctionType, compile_function};
-use cembra::native::{ArrayLayout, CompileC, Compiler, NativeBuild, NativeCache, ProgramCall, TranslateToC};
+use cembra::native::{
+    ArrayLayout, BuildObserver, CompileC, Compiler, NativeBuild, NativeCache, ProgramCall, TranslateToC,
+};
 use cembra::vm::library::Argument;
 use cembra::vm::machine::NdViewMut;
 use cembra::vm::value::{ScalarType, ScalarValue, Value};
-use cembra::workflow::Step;
+use cembra::workflow::{Artifact, Step};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,6 +27,21 @@ def smooth(u, v, steps):
     return u[n // 2, m // 2]
 ";
 
+/// Prints how long each stage of a build takes.
+struct Times(Cell<Instant>);
+
+impl Times {
+    fn start() -> Times {
+        Times(Cell::new(Instant::now()))
+    }
+}
+
+impl BuildObserver for Times {
+    fn ended(&self, stage: &'static str, _: &dyn Artifact) {
+        println!("  {stage:10} {:>10.1?}", self.0.replace(Instant::now()).elapsed());
+    }
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let module = FunctionModule::parse(SOURCE).map_err(|errors| errors[0].clone())?;
@@ -39,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let call = ProgramCall::new("smooth", program, ArrayLayout::Contiguous)?;
     for what in ["built", "found"] {
         let start = Instant::now();
-        cache.library(&call)?;
+        cache.library_observed(&call, &Times::start())?;
         println!("{what}        {:>10.1?}", start.elapsed());
     }
 

@@ -3,13 +3,14 @@
 use crate::cli::budget_args::BudgetArgs;
 use crate::cli::build_args::{BuildArgs, CacheCommand};
 use crate::cli::field_args::FieldCommand;
+use crate::cli::float_mode_arg::FloatModeArg;
 use crate::cli::function_args::FunctionCommand;
 use crate::cli::model_args::ModelArgs;
 use crate::cli::schema_args::SchemaCommand;
 use crate::cli::tier_arg::{CacheArg, SourceArg, TierArg};
 use crate::columns::OnError;
 use crate::columns::progress::DEFAULT_BATCH_ROWS;
-use crate::prepare::{FoldLimits, Prepare, RuleClass, RuleSet};
+use crate::prepare::{FoldLimits, Prepare, RuleSet};
 use crate::registry::Dialect;
 use cembra_vm::layout::builder::{DEFAULT_FRAME_LIMIT, MAX_FRAME_LIMIT};
 use cembra_vm::value::array::MAX_ROWS;
@@ -309,15 +310,6 @@ pub enum OptimizerArg {
     FastMath,
 }
 
-/// How floats are rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FloatModeArg {
-    /// After every operation, as it is written.
-    Strict,
-    /// Once where a product is added or subtracted: a * b + c is math.fma(a, b, c).
-    Contract,
-}
-
 impl ExprArgs {
     /// The preparation with the rules that are asked for.
     pub fn prepare(&self) -> Prepare {
@@ -328,8 +320,7 @@ impl ExprArgs {
         };
         let prepare = match (self.optimizer, self.float_mode) {
             (OptimizerArg::None, FloatModeArg::Strict) => Prepare::standard().without_optimizer(),
-            (_, FloatModeArg::Strict) => Prepare::with_rules(rules),
-            (_, FloatModeArg::Contract) => Prepare::with_rules(rules.with(RuleClass::Contract)),
+            (_, mode) => Prepare::with_rules(mode.rules(rules)),
         };
         let LimitArgs { limit_fold_rows: rows, limit_fold_bytes: bytes_kept, .. } = self.limits;
         prepare.fold_limits(FoldLimits { rows, bytes_kept, ..FoldLimits::default() })

@@ -4,6 +4,7 @@ use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg};
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::export::{Export, leaf_type};
+use crate::cli::float_mode_arg::FloatModeArg;
 use crate::cli::function_call::{options, report};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::tier_arg::SourceArg;
@@ -20,7 +21,7 @@ use crate::native::{
     ArrayLayout, C, CompileSource, CompiledLanguage, Compiler, Format, NativeError, NotTranslated,
     ProgramCall, ProgramSource, Rust, Scripted, TranslateToC, TranslateToRust, c::header, rust::root_of,
 };
-use crate::prepare::{Prepare, Source as Preparation};
+use crate::prepare::{Prepare, RuleSet, Source as Preparation};
 use crate::registry::{Dialect, Registry};
 use crate::syntax::parse;
 use crate::workflow::Step;
@@ -176,6 +177,9 @@ fn write_all<L: CompiledLanguage>(
     if args.debug {
         compile = compile.flag("-g");
     }
+    if args.float_mode == FloatModeArg::Contract {
+        compile = compile.contracting();
+    }
     let files: Vec<PathBuf> = root
         .into_iter()
         .map(|(file, _)| file)
@@ -256,7 +260,7 @@ fn sources<L: CompiledLanguage>(
         leaves.push((leaf_type(text).map_err(|report| (vec![report], None))?, false));
     }
     for text in &args.expressions {
-        let (name, program) = of_expression(text, &mut leaves)?;
+        let (name, program) = of_expression(text, &mut leaves, args.float_mode)?;
         all.push(translated(&name, program, None)?);
     }
     if let Some(((name, _), _)) = leaves.iter().find(|(_, is_read)| !is_read) {
@@ -271,7 +275,11 @@ fn sources<L: CompiledLanguage>(
 }
 
 /// The name and the program of `NAME=EXPR`, for leaves of these types; marks those that it has.
-fn of_expression(text: &str, types: &mut [((Arc<str>, QType), bool)]) -> Result<(String, Program), Failed> {
+fn of_expression(
+    text: &str,
+    types: &mut [((Arc<str>, QType), bool)],
+    mode: FloatModeArg,
+) -> Result<(String, Program), Failed> {
     let form = || usage(&format!("--expr {text:?} has not the form NAME=EXPR"));
     let (name, expression) = text.split_once('=').ok_or_else(form)?;
     let source = || Some(Source { name: "<expression>".to_owned(), text: expression.to_owned() });
@@ -294,7 +302,9 @@ fn of_expression(text: &str, types: &mut [((Arc<str>, QType), bool)]) -> Result<
         dialect: Dialect::default(),
         node_limit: DEFAULT_NODE_LIMIT,
     };
-    let prepared = Prepare::standard().run(preparation).map_err(|error| failed(error.into()))?;
+    let prepared = Prepare::with_rules(mode.rules(RuleSet::strict()))
+        .run(preparation)
+        .map_err(|error| failed(error.into()))?;
     let bound = compile(&prepared, &Options::default()).map_err(|error| failed(error.into()))?;
     Ok((name.trim().to_owned(), (**bound.program()).clone()))
 }

@@ -1,5 +1,6 @@
 //! Arguments of `cembra build` and `cembra cache`.
 
+use crate::cli::float_mode_arg::FloatModeArg;
 use crate::cli::function_args::SemanticsArgs;
 use crate::cli::tier_arg::SourceArg;
 use clap::{Args, Subcommand, ValueEnum};
@@ -40,6 +41,10 @@ pub struct BuildArgs {
     /// Write `build.sh` and a Makefile too, by which the folder builds again without Cembra.
     #[arg(long, conflicts_with = "source_only")]
     pub makefile: bool,
+    /// How often floats are rounded. With `contract`, `a*b + c` of an expression is `math.fma(a, b, c)`, and a C compiler may do
+    /// the same with any product: the last bits are its own.
+    #[arg(long, value_enum, default_value_t = FloatModeArg::Strict)]
+    pub float_mode: FloatModeArg,
     /// Keep what debuggers need.
     #[arg(long)]
     pub debug: bool,

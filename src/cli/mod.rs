@@ -46,6 +46,7 @@ pub mod fit_plot;
 pub mod fit_progress;
 pub mod fit_result;
 pub mod fit_task;
+pub mod float_mode_arg;
 pub mod function;
 pub mod function_args;
 pub mod function_batch;
