@@ -163,6 +163,7 @@ pub(super) fn entry(name: &str, program: &Program, signature: &Signature) -> Res
             let _ = write!(args, ", {truth}");
         }
     }
+    text += &separate(signature);
     let (mut put, first) = (String::new(), signature.parameters.len());
     let through_pointers = results(program.main())?;
     for (number, result) in &through_pointers {
@@ -299,6 +300,36 @@ fn lent(number: usize, array: BoundaryArray, signature: &Signature, results: &[(
         }
     }
     text + "}\n"
+}
+
+/// Refuses an array that the function changes if another argument lies in its memory: arguments are values of their own.
+fn separate(signature: &Signature) -> String {
+    let arrays = signature.parameters.iter().enumerate();
+    let arrays = arrays.filter_map(|(number, of)| Some((number, of, BoundaryArray::of(&of.qtype)?)));
+    let mut text = String::new();
+    for (number, changed, array) in arrays.clone().filter(|(_, of, _)| of.is_updated) {
+        // Of two that are changed the one that comes first looks.
+        for (other, parameter, of_other) in
+            arrays.clone().filter(|(other, of, _)| *other != number && (!of.is_updated || *other > number))
+        {
+            let what = format!("shares memory with {}, and is changed by the function", parameter.name);
+            let refused = refuse(number, changed, &what);
+            let (a, b) = (format!("values[{number}]"), format!("values[{other}]"));
+            let beside = match changed.is_contiguous || of_other.has_rows() {
+                true => String::new(),
+                false => format!(" && !is_beside({a}, {}, x, {b}, {}, y)", array.rank(), of_other.rank()),
+            };
+            for own in extents(&a, array, "x") {
+                for extent in extents(&b, of_other, "y") {
+                    let _ = writeln!(
+                        text,
+                        "    {{ uint64_t x[2], y[2]; {own}{extent}if (overlaps(x, y){beside}) {refused} }}"
+                    );
+                }
+            }
+        }
+    }
+    text
 }
 
 /// Statements that find the bytes of an array, each as two numbers: those of its cells, and those of its bitmap.

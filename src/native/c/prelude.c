@@ -526,7 +526,33 @@ static inline void extent_of(const cembra_array *array, int rank, uint64_t size,
     }
     extent[1] += size;
 }
-static inline int overlaps(const uint64_t x[2], const uint64_t y[2]) { return x[0] < y[1] && y[0] < x[1]; }
+static inline int overlaps(const uint64_t x[2], const uint64_t y[2])
+{
+    return x[0] < x[1] && y[0] < y[1] && x[0] < y[1] && y[0] < x[1];
+}
+/* The longest step of an array of `rank` axes, and the bytes that its elements reach over between two of them. */
+static inline uint64_t longest_step(const cembra_array *array, int rank, const uint64_t extent[2], uint64_t *within)
+{
+    uint64_t step = 0; int64_t count = 1;
+    for (int axis = 0; axis < rank; axis++) {
+        int64_t stride = array->strides[axis];
+        uint64_t length = stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
+        if (array->shape[axis] > 1 && length > step) { step = length; count = array->shape[axis]; }
+    }
+    *within = extent[1] - extent[0] - step * (uint64_t)(count - 1);
+    return step;
+}
+/* True if the elements of two arrays stand side by side in rows of one length, as those of two columns of a matrix: no element
+   of one is in the other. */
+static inline int is_beside(const cembra_array *a, int a_rank, const uint64_t x[2],
+                            const cembra_array *b, int b_rank, const uint64_t y[2])
+{
+    uint64_t a_within, b_within;
+    uint64_t step = longest_step(a, a_rank, x, &a_within);
+    if (step == 0 || step != longest_step(b, b_rank, y, &b_within)) return 0;
+    uint64_t from = y[0] >= x[0] ? (y[0] - x[0]) % step : (step - (x[0] - y[0]) % step) % step;
+    return a_within <= from && b_within <= step - from;
+}
 /* Room for one more element behind `count` others. */
 static inline int32_t room_for_one(void **own, int64_t count, int64_t *room, uint64_t size)
 {

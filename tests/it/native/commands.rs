@@ -578,6 +578,85 @@ fn a_folder_builds_again_without_cembra() {
     assert_eq!(fs::read(out.join("libsplit.so")).expect("the library"), first);
 }
 
+/// Arguments are values of their own: none lies in the memory of one that is changed. Elements of one memory that stand side by
+/// side are separate, as columns and halves of a matrix.
+#[test]
+fn an_argument_in_memory_that_is_changed_is_refused() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    let source = "def shift(u, v):\n    for i in range(u.shape[0] - 1):\n        v[i + 1] = u[i]\n\n\n\
+        def both(u, v):\n    for i in range(u.shape[0]):\n        v[i, 0] = u[i, 0]\n        u[i, 0] = 0.0\n";
+    fs::write(folder.join("f.py"), source).expect("it is written");
+    for layout in ["contiguous", "strided"] {
+        let exports = ["-e", "shift(f64[:], f64[:])", "-e", "both(f64[:,:], f64[:,:])"];
+        let build = ["build", "f.py", "-o", layout, "--name", "m", "--layout", layout];
+        let built = cembra(&[&build[..], &exports].concat(), folder);
+        assert!(built.status.success(), "{}", text(&built));
+    }
+    let program = "import array, m\n\
+        memory = array.array('d', range(16))\n\
+        class View:\n\
+        \x20   def __init__(self, first, shape, strides=None):\n\
+        \x20       data = (memory.buffer_info()[0] + 8 * first, False)\n\
+        \x20       self.__array_interface__ = dict(shape=shape, typestr='<f8', data=data, version=3, strides=strides)\n\
+        def call(function, *views):\n\
+        \x20   memory[:] = array.array('d', range(16))\n\
+        \x20   try:\n\
+        \x20       function(*views)\n\
+        \x20       print('called', sum(memory))\n\
+        \x20   except TypeError as error: print(error)\n";
+    let refused = "the array v shares memory with u, and is changed by the function\n";
+    let calls = "call(m.shift, View(0, (4,)), View(0, (4,)))\n\
+        call(m.shift, View(0, (4,)), View(3, (4,)))\n\
+        call(m.shift, View(0, (4,)), View(4, (4,)))\n\
+        call(m.shift, View(5, (0,)), View(4, (4,)))\n\
+        call(m.both, View(0, (2, 2)), View(3, (2, 2)))\n";
+    let Some(found) = called_from_python(&folder.join("contiguous"), &format!("{program}{calls}")) else {
+        return;
+    };
+    let both = "the array u shares memory with v, and is changed by the function\n";
+    assert_eq!(found, format!("{refused}{refused}called 105.0\ncalled 120.0\n{both}"));
+    // Columns of a matrix of two, its halves, its odd and even rows; then those that share an element.
+    let strided = "call(m.shift, View(0, (8,), (16,)), View(1, (8,), (16,)))\n\
+        call(m.shift, View(7, (4,), (-16,)), View(0, (4,), (16,)))\n\
+        call(m.both, View(0, (4, 2), (32, 8)), View(2, (4, 2), (32, 8)))\n\
+        call(m.both, View(0, (2, 4), (64, 8)), View(4, (2, 4), (64, 8)))\n\
+        call(m.both, View(0, (4, 3), (32, 8)), View(2, (4, 2), (32, 8)))\n\
+        call(m.shift, View(0, (8,), (16,)), View(2, (7,), (16,)))\n";
+    let found = called_from_python(&folder.join("strided"), &format!("{program}{calls}{strided}"));
+    let lines = found.expect("Python is there");
+    let lines: Vec<&str> = lines.lines().skip(5).collect();
+    let is_called: Vec<bool> = lines.iter().map(|line| line.starts_with("called")).collect();
+    assert_eq!(is_called, [true, true, true, true, false, false], "{lines:?}");
+}
+
+/// A product is rounded before it is added to, unless the caller allows that it is not.
+#[test]
+fn products_are_contracted_on_request() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), "def f(a, b, c):\n    return a * b - c\n").expect("it is written");
+    let of_mode = |mode: &[&str], out: &str| {
+        let build = ["build", "f.py", "-e", "f(f64, f64, f64)", "-x", "g=a*b - c", "-o", out, "--name", "m"];
+        let types = ["--type", "a=f64", "--type", "b=f64", "--type", "c=f64"];
+        let built = cembra(&[&build[..], &types, mode].concat(), folder);
+        assert!(built.status.success(), "{}", text(&built));
+        // The square of 1 + 2^-27 less all but its last bit.
+        let program = "import m; x = 1 + 2.0**-27; print(m.f(x, x, 1 + 2.0**-26), m.g(x, x, 1 + 2.0**-26))";
+        called_from_python(&folder.join(out), program)
+    };
+    let Some(strict) = of_mode(&[], "strict") else { return };
+    assert_eq!(strict, "0.0 0.0\n");
+    let contracted = of_mode(&["--float-mode", "contract"], "contracted").expect("Python is there");
+    let [function, expression] = contracted.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{contracted}")
+    };
+    // An expression says that it has one rounding; a C compiler makes use of an instruction that there is.
+    assert_eq!(expression, "5.551115123125783e-17");
+    let has_fma = fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" fma "));
+    assert_eq!(function, if has_fma { "5.551115123125783e-17" } else { function });
+}
+
 /// Sources are laid out by a tool only if somebody asks, and then by that tool or not at all.
 #[test]
 fn sources_are_formatted_on_request() {
