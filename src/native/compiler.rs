@@ -401,7 +401,11 @@ fn end_of(path: &Path) -> String {
         file.seek(SeekFrom::Start(size.saturating_sub(LONGEST_LOG)))?;
         let mut bytes = Vec::new();
         file.take(LONGEST_LOG).read_to_end(&mut bytes)?;
-        Ok::<_, std::io::Error>(String::from_utf8_lossy(&bytes).into_owned())
+        // What would command a terminal is shown instead.
+        let shown = |c: char| {
+            if c.is_control() && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c }
+        };
+        Ok::<_, std::io::Error>(String::from_utf8_lossy(&bytes).chars().map(shown).collect())
     };
     read().unwrap_or_else(|error| format!("the log cannot be read: {error}"))
 }

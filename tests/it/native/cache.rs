@@ -231,6 +231,10 @@ fn compilers_that_fail_are_named() {
     let cache = NativeCache::new(root.path(), Some(&failing)).expect("it answers");
     let error = cache.library(&call(SOURCE)).expect_err("it fails");
     assert!(matches!(&error, NativeError::Compiler { log, .. } if log == "no such luck\n"), "{error}");
+    let coloured = fake(root.path(), "printf 'no \\033[31mluck\\n'; exit 3");
+    let error = NativeCache::new(root.path(), Some(&coloured)).expect("it answers").library(&call(SOURCE));
+    let error = error.expect_err("it fails");
+    assert!(matches!(&error, NativeError::Compiler { log, .. } if log == "no \u{fffd}[31mluck\n"), "{error}");
     // Nothing is kept of it: another compiler builds.
     let cache = NativeCache::new(root.path(), None).expect("a compiler");
     assert_eq!(gives(&cache, SOURCE), Value::Scalar(ScalarValue::Int64(22)));
@@ -321,6 +325,33 @@ fn a_compiler_that_is_replaced_while_a_cache_is_open_is_named() {
     let again = NativeCache::new(root.path(), Some(&wrapper)).expect("it answers");
     assert_ne!(again.artifact(&call(SOURCE)).expect("a build").folder(), there);
     assert!(again.artifact(&other).is_ok());
+}
+
+/// The same compiler takes another processor for the one at hand, or says another version.
+#[test]
+fn what_a_compiler_says_is_part_of_the_key() {
+    let (root, _) = fresh();
+    let says = |what: &str, text: &str| fs::write(root.path().join(what), text).expect("it is written");
+    says("version", "one");
+    says("processor", "#define FAST 1");
+    let script = format!(
+        "#!/bin/sh\ncd '{}'\ncase \"$1\" in --version) cat version;; -march=native) cat processor;; -print*) exec cc \"$@\";; \
+         *) cd \"$OLDPWD\"; exec cc \"$@\";; esac\n",
+        root.path().display()
+    );
+    let wrapper = root.path().join("saying");
+    fs::write(&wrapper, script).expect("it is written");
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("it can run");
+    let of_wrapper = || folder(&NativeCache::new(root.path(), Some(&wrapper)).expect("it answers"), SOURCE);
+    let first = of_wrapper();
+    assert_eq!(of_wrapper(), first);
+    says("processor", "#define FAST 2");
+    let second = of_wrapper();
+    says("version", "two");
+    let third = of_wrapper();
+    assert!(first != second && second != third && first != third);
+    says("version", "one");
+    assert_eq!(of_wrapper(), second);
 }
 
 /// A script stays as it is, and the program that it calls is replaced by another one that says the same about itself.

@@ -245,6 +245,21 @@ fn a_library_that_is_kept_is_not_taken_for_the_next_one() {
     }
 }
 
+/// The loader of the system says why it does not load a file.
+#[test]
+fn what_is_no_library_is_said_by_the_system() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (path, text) = (folder.path().join("libf.so"), [b'x'; 10_000]);
+    fs::write(&path, text).expect("it is written");
+    let error = Library::open(&path, Digest::of(&text), "f", &call().signature()).expect_err("it is none");
+    let error = error.to_string();
+    assert!(error.starts_with(&format!("{}: ", path.display())), "{error}");
+    assert!(
+        !error.ends_with("failed") && (cfg!(not(target_os = "linux")) || error.contains("ELF")),
+        "{error}"
+    );
+}
+
 /// A relative path means a file of this folder, not a library of the system.
 #[test]
 fn a_library_of_the_folder_at_hand_is_no_library_of_the_system() {

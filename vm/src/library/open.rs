@@ -125,7 +125,7 @@ impl Library {
         drop(bytes);
         let name = loader_name(path).map_err(|error| file(&error))?;
         // SAFETY: the file is the one of a build of this crate, whose libraries do nothing when they are loaded.
-        let code = unsafe { libloading::Library::new(name) }.map_err(|error| file(&error))?;
+        let code = unsafe { libloading::Library::new(name) }.map_err(|error| file(&with_cause(&error)))?;
         let missing = |symbol: &str| LibraryError::Symbol { path: path.into(), symbol: symbol.to_owned() };
         let symbol = format!("{entry}_abi");
         // SAFETY: the symbol is an `uint32_t` in every version of the boundary.
@@ -193,4 +193,12 @@ fn loader_name(path: &Path) -> std::io::Result<PathBuf> {
     name.push("/");
     name.push(file);
     Ok(name.into())
+}
+
+/// An error with what the system says about it.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
 }
