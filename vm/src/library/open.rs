@@ -9,7 +9,6 @@ use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The function that takes addresses of all arguments and results.
 pub(super) type Entry = unsafe extern "C" fn(*const *mut c_void, *mut RawError) -> i32;
@@ -123,7 +122,7 @@ impl Library {
             return Err(differs("its digest differs"));
         }
         drop(bytes);
-        let name = loader_name(path).map_err(|error| file(&error))?;
+        let name = loader_name(path, &digest).map_err(|error| file(&error))?;
         // SAFETY: the file is the one of a build of this crate, whose libraries do nothing when they are loaded.
         let code = unsafe { libloading::Library::new(name) }.map_err(|error| file(&with_cause(&error)))?;
         let missing = |symbol: &str| LibraryError::Symbol { path: path.into(), symbol: symbol.to_owned() };
@@ -175,20 +174,18 @@ impl Library {
     }
 }
 
-/// Another name of a file for each call: the loader of the system takes what it has loaded under a name for what stands there
-/// now, also if that is another library.
+/// A name of a file by its path and its contents: the loader of the system takes what it has loaded under a name for what stands
+/// there now, also if that is another library. The same library keeps its name, as the loader notes all names that it has seen.
 ///
 /// ```text
-/// /folder/libf.so, call 6 (110)      /folder/././/libf.so         "/." for 1, "/" for 0
+/// /folder/libf.so, digest 1011…       /folder/.//././…/libf.so        "/." for 1, "/" for 0, 64 bits
 /// ```
-fn loader_name(path: &Path) -> std::io::Result<PathBuf> {
-    static CALLS: AtomicU64 = AtomicU64::new(1);
+fn loader_name(path: &Path, digest: &Digest) -> std::io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
-    let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let (Some(folder), Some(file)) = (path.parent(), path.file_name()) else { return Ok(path) };
     let mut name = folder.as_os_str().to_owned();
-    for bit in (0..u64::BITS - call.leading_zeros()).rev() {
-        name.push(if call >> bit & 1 == 1 { "/." } else { "/" });
+    for byte in &digest.sha256[..8] {
+        (0..8).for_each(|bit| name.push(if byte >> bit & 1 == 1 { "/." } else { "/" }));
     }
     name.push("/");
     name.push(file);
@@ -200,5 +197,20 @@ fn with_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_the_loader_says_the_contents() {
+        let name = |text: &str| loader_name(Path::new("Cargo.toml"), &Digest::of(text.as_bytes()));
+        let (one, other) = (name("one").expect("a folder"), name("other").expect("a folder"));
+        assert_eq!(one.as_os_str(), name("one").expect("a folder").as_os_str());
+        assert_ne!(one.as_os_str(), other.as_os_str());
+        let file = Path::new("Cargo.toml").canonicalize().expect("it is there");
+        assert_eq!((one.canonicalize().ok(), other.canonicalize().ok()), (Some(file.clone()), Some(file)));
     }
 }
