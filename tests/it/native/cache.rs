@@ -100,6 +100,51 @@ fn damaged_builds_are_made_again() {
     }
 }
 
+/// Whatever has become of a file of a cache, the result is right, and what could be used again is whole again.
+#[test]
+fn any_file_of_a_cache_may_be_damaged_anywhere() {
+    let (root, cache) = fresh();
+    let expected = Value::Scalar(ScalarValue::Int64(22));
+    assert_eq!(gives(&cache, SOURCE), expected);
+    let place = folder(&cache, SOURCE);
+    let files = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.is_file()).collect::<Vec<_>>()
+    };
+    let mut all = [files(&place), files(&root.path().join("v1/compilers"))].concat();
+    all.sort();
+    let rng = &mut fastrand::Rng::with_seed(22);
+    for file in &all {
+        for _ in 0..8 {
+            let whole = fs::read(file).expect("it is there");
+            let mut bytes = whole.clone();
+            let at = rng.usize(..whole.len().max(1));
+            match rng.u8(..4) {
+                0 if !whole.is_empty() => bytes[at] ^= 1 << rng.u8(..8),
+                1 => bytes.truncate(at),
+                2 => drop(bytes.splice(at..at, [0xff; 7])),
+                _ => bytes.rotate_left(at),
+            }
+            // In its place, or as another file.
+            if rng.bool() {
+                fs::remove_file(file).expect("it is there");
+            }
+            fs::write(file, &bytes).expect("it is written");
+            let again = NativeCache::new(root.path(), None).expect("a compiler");
+            assert_eq!(gives(&again, SOURCE), expected, "{}", file.display());
+            // A hit reads neither sources nor logs.
+            let is_read = !["c", "h", "py", "log", "txt"]
+                .iter()
+                .any(|end| file.extension().is_some_and(|of| of == *end));
+            let sound = entries(root.path()).iter().all(|entry| entry.damage.is_none());
+            assert!(sound || !is_read, "{}: {:?}", file.display(), entries(root.path()));
+            if !sound {
+                fs::write(file, whole).expect("it is written");
+            }
+        }
+    }
+}
+
 fn truncate(path: &Path, bytes: u64) {
     let file = fs::File::options().write(true).open(path).expect("it is there");
     file.set_len(bytes).expect("it is cut");
