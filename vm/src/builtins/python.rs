@@ -358,14 +358,15 @@ fn in_domain(domain: Domain, x: f64, function: impl Fn(f64) -> f64) -> Result<f6
     }
 }
 
-/// A row of one float operand that refuses others than those of a domain, and those for which it overflows.
+/// A row of one float operand that refuses others than those of a domain, and those for which it overflows if there are any:
+/// what cannot overflow says so, so that machine code, strips and C do not look.
 macro_rules! domain_row {
-    ($name:literal, $meaning:literal, $domain:ident, $kind:ident, $function:expr $(, $primitive:expr)?) => {
+    ($name:literal, $meaning:literal, $refusal:ident($domain:ident), $kind:ident, $function:expr $(, $primitive:expr)?) => {
         row($name, &["x"], $meaning)
             .cost_of(20)
             $(.primitive($primitive))?
             .special(
-                SpecialFunction::from(UnaryKind::$kind).refusing(Refusals::OutsideOrOverflow(Domain::$domain)),
+                SpecialFunction::from(UnaryKind::$kind).refusing(Refusals::$refusal(Domain::$domain)),
             )
             .exact_unary(|x: f64| in_domain(Domain::$domain, x, $function))
     };
@@ -377,7 +378,7 @@ fn domains() -> Vec<Family> {
         domain_row!(
             "python.sqrt",
             "Square root. Raises below zero.",
-            FromZero,
+            Outside(FromZero),
             Sqrt,
             f64::sqrt,
             Primitive::Sqrt
@@ -385,63 +386,81 @@ fn domains() -> Vec<Family> {
         domain_row!(
             "python.log",
             "Natural logarithm. Raises unless x is positive.",
-            AboveZero,
+            Outside(AboveZero),
             Ln,
             double::ln
         ),
         domain_row!(
             "python.log2",
             "Logarithm to base 2. Raises unless x is positive.",
-            AboveZero,
+            Outside(AboveZero),
             Log2,
             double::log2
         ),
         domain_row!(
             "python.log10",
             "Logarithm to base 10. Raises unless x is positive.",
-            AboveZero,
+            Outside(AboveZero),
             Log10,
             double::log10
         ),
         domain_row!(
             "python.log1p",
             "log(1 + x). Raises unless x is above −1.",
-            AboveMinusOne,
+            Outside(AboveMinusOne),
             Log1p,
             double::log1p
         ),
-        domain_row!("python.exp", "e to the power x. Raises if it overflows.", Everywhere, Exp, double::exp),
-        domain_row!("python.expm1", "exp(x) − 1. Raises if it overflows.", Everywhere, Expm1, double::expm1),
+        domain_row!(
+            "python.exp",
+            "e to the power x. Raises if it overflows.",
+            OutsideOrOverflow(Everywhere),
+            Exp,
+            double::exp
+        ),
+        domain_row!(
+            "python.expm1",
+            "exp(x) − 1. Raises if it overflows.",
+            OutsideOrOverflow(Everywhere),
+            Expm1,
+            double::expm1
+        ),
         domain_row!(
             "python.sinh",
             "Hyperbolic sine. Raises if it overflows.",
-            Everywhere,
+            OutsideOrOverflow(Everywhere),
             Sinh,
             double::sinh
         ),
         domain_row!(
             "python.cosh",
             "Hyperbolic cosine. Raises if it overflows.",
-            Everywhere,
+            OutsideOrOverflow(Everywhere),
             Cosh,
             double::cosh
         ),
-        domain_row!("python.sin", "Sine. Raises for infinities.", Finite, Sin, double::sin),
-        domain_row!("python.cos", "Cosine. Raises for infinities.", Finite, Cos, double::cos),
-        domain_row!("python.tan", "Tangent. Raises for infinities.", Finite, Tan, double::tan),
-        domain_row!("python.asin", "Arc sine. Raises beyond −1 and 1.", UpToOne, Asin, double::asin),
-        domain_row!("python.acos", "Arc cosine. Raises beyond −1 and 1.", UpToOne, Acos, double::acos),
+        domain_row!("python.sin", "Sine. Raises for infinities.", Outside(Finite), Sin, double::sin),
+        domain_row!("python.cos", "Cosine. Raises for infinities.", Outside(Finite), Cos, double::cos),
+        domain_row!("python.tan", "Tangent. Raises for infinities.", Outside(Finite), Tan, double::tan),
+        domain_row!("python.asin", "Arc sine. Raises beyond −1 and 1.", Outside(UpToOne), Asin, double::asin),
+        domain_row!(
+            "python.acos",
+            "Arc cosine. Raises beyond −1 and 1.",
+            Outside(UpToOne),
+            Acos,
+            double::acos
+        ),
         domain_row!(
             "python.acosh",
             "Inverse hyperbolic cosine. Raises below 1.",
-            FromOne,
+            Outside(FromOne),
             Acosh,
             double::acosh
         ),
         domain_row!(
             "python.atanh",
             "Inverse hyperbolic tangent. Raises unless x is between −1 and 1.",
-            InsideOne,
+            Outside(InsideOne),
             Atanh,
             double::atanh
         ),
