@@ -37,6 +37,8 @@ pub struct List {
     prefetched: Vec<u16>,
     /// Columns that are stored past the caches.
     streamed: Vec<u16>,
+    /// True if loops begin where a result is at a line of the cache.
+    begins_at_lines: bool,
 }
 
 impl List {
@@ -54,6 +56,7 @@ impl List {
         self.taken.clear();
         self.prefetched.clear();
         self.streamed.clear();
+        self.begins_at_lines = false;
     }
 
     /// The rows of a column.
@@ -92,12 +95,28 @@ impl List {
     /// The columns that are streamed, with the bytes of a row: written, never read by their number, and of numbers.
     pub fn streamed(&self) -> impl Iterator<Item = (u16, usize)> {
         let is_read = |number: u16| self.terms().any(|(_, op, _)| op == Op::Column(number));
+        let streams = move |number: u16| self.streamed.contains(&number) && !is_read(number);
+        self.numbers_written().filter(move |(number, _)| streams(*number))
+    }
+
+    /// Has loops begin where the widest result is at a line of the cache: a wide load or store from two lines takes twice as long.
+    /// That pays where several columns stand alike, and may begin anywhere.
+    pub fn begin_at_lines(&mut self) {
+        self.begins_at_lines = true;
+    }
+
+    /// The column whose rows loops are to begin at lines with, and the bytes of a row.
+    pub fn at_lines(&self) -> Option<(u16, usize)> {
+        let widest = || self.numbers_written().max_by_key(|(_, row_bytes)| *row_bytes);
+        self.begins_at_lines.then(widest).flatten()
+    }
+
+    /// Columns that numbers are written to, with the bytes of a row, in lists that fold nothing.
+    fn numbers_written(&self) -> impl Iterator<Item = (u16, usize)> {
         let has_folds = self.sinks.iter().any(Sink::is_fold);
-        self.sinks.iter().filter(move |_| !has_folds).filter_map(move |sink| match *sink {
-            Sink::Rows(number, term) => {
-                let is_number = self.lane(term) != Lane::Mask;
-                let streams = is_number && self.streamed.contains(&number) && !is_read(number);
-                streams.then(|| (number, self.lane(term).bytes()))
+        self.sinks.iter().filter(move |_| !has_folds).filter_map(|sink| match *sink {
+            Sink::Rows(number, term) if self.lane(term) != Lane::Mask => {
+                Some((number, self.lane(term).bytes()))
             }
             _ => None,
         })

@@ -41,14 +41,16 @@ fn stream(list: &mut List) {
     (0..32).for_each(|number| list.stream(number));
 }
 
-/// Random lists, by their seeds, every other one with streamed results.
+/// Random lists, by their seeds, every other one with results that begin at lines, and are streamed.
 fn random_lists(from: u64, count: u64) {
     for seed in from..from + count {
         let mut rng = Rng::with_seed(seed);
         let plan = random::Plan::random(&mut rng);
         let (mut list, columns) = random::list(&mut rng, plan);
-        if seed % 2 == 1 {
-            stream(&mut list);
+        match seed % 4 {
+            1 => stream(&mut list),
+            2 => list.begin_at_lines(),
+            _ => {}
         }
         let rows = [1, 7, 8, 15, 16, 17, 63, 64, 65, 100, 131, 200][rng.usize(..12)];
         let inputs = random::inputs(&mut rng, &list, &columns, rows);

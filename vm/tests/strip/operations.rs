@@ -483,7 +483,7 @@ fn prefetched_columns() {
     }
 }
 
-/// Results stored past the caches: whatever their rows begin with, and however many there are.
+/// Results stored past the caches, or from a line on: whatever their rows begin with, and however many there are.
 #[test]
 fn streamed_columns() {
     let mut list = List::new();
@@ -502,20 +502,20 @@ fn streamed_columns() {
         &[(0, both), (3, is_less)],
         &[(0, scaled), (3, shifted), (4, is_less), (5, wide)],
     ];
-    for stores in stores {
+    for (stores, is_streamed) in stores.iter().flat_map(|stores| [(stores, true), (stores, false)]) {
         let mut list = list.clone();
         stores.iter().for_each(|(number, term)| list.store(*number, *term));
-        stream(&mut list);
+        match is_streamed {
+            true => stream(&mut list),
+            false => list.begin_at_lines(),
+        }
         for (level, options) in ways() {
-            let what = format!("streamed: {stores:?} {} {options:?}", level.name());
+            let what = format!("streamed {is_streamed}: {stores:?} {} {options:?}", level.name());
             let code = compile(&list, level, options).expect("the list can be compiled");
             decoded::check(&list, &code, &what);
             let streams = listing(&code).iter().any(|line| line.text.contains("vmovnt"));
-            assert_eq!(
-                streams,
-                stores.iter().any(|(number, term)| *number > 2 && *term != is_less),
-                "{what}"
-            );
+            let is_new_number = |(number, term): &(u16, Term)| *number > 2 && *term != is_less;
+            assert_eq!(streams, is_streamed && stores.iter().any(is_new_number), "{what}");
             for rows in (0..70).chain([300]) {
                 let inputs = random::inputs(&mut Rng::with_seed(rows as u64), &list, &columns, rows);
                 for first in [0, 3, 64].into_iter().filter(|first| *first <= rows) {

@@ -36,11 +36,12 @@ fn columns_move_between_runs() {
     let position = |row: usize| row * 7 % WIDTH;
     let positions: Vec<u8> = (0..WIDTH).flat_map(|row| (position(row) as u32).to_le_bytes()).collect();
     let row_bytes = 8 * WIDTH as isize;
-    let mut streamed = list.clone();
+    let (mut streamed, mut at_lines) = (list.clone(), list.clone());
     stream(&mut streamed);
-    let both =
-        ways().into_iter().flat_map(|(level, options)| [&list, &streamed].map(|list| (list, level, options)));
-    for (list, level, options) in both {
+    at_lines.begin_at_lines();
+    let lists = [&list, &streamed, &at_lines];
+    let all = ways().into_iter().flat_map(|(level, options)| lists.map(|list| (list, level, options)));
+    for (list, level, options) in all {
         let what = format!("{} {options:?}", level.name());
         let code = compile(list, level, options).unwrap_or_else(|error| panic!("{what}: {error}"));
         decoded::check(list, &code, &what);

@@ -8,7 +8,8 @@
 //!
 //! Rows that come from memory are asked for ahead where that helps. On processors of AMD it does so with many columns only, and
 //! results that are more than the caches hold go to memory past them, by streaming stores: a line that is written as a whole need
-//! not be read first, and what is read later stays in the caches. Figures: docs/decisions/0048-rows-that-come-from-memory.md.
+//! not be read first, and what is read later stays in the caches. Figures: docs/decisions/0048-rows-that-come-from-memory.md. Strips
+//! of fields begin at lines of the cache where runs are long (page 0062).
 
 use std::sync::LazyLock;
 
@@ -29,6 +30,8 @@ const FORESEEN: usize = 4;
 pub(super) enum Access {
     /// As it stands in caches.
     Cached,
+    /// The same, in loops that begin where results are at lines of the cache.
+    AtLines,
     /// Lines are asked for before they are read or written.
     Prefetched,
     /// Results are stored past the caches; lines of many columns are asked for.
@@ -45,7 +48,7 @@ impl Access {
     /// True if lines of so many columns are asked for ahead.
     pub(super) fn prefetches(self, columns: usize) -> bool {
         match self {
-            Access::Cached => false,
+            Access::Cached | Access::AtLines => false,
             Access::Prefetched => true,
             Access::Streamed => columns > FORESEEN,
         }

@@ -347,6 +347,9 @@ impl StripPlan {
                     lowered.list.stream(number);
                 }
             }
+            if matches!(access, Access::AtLines | Access::Prefetched) {
+                lowered.list.begin_at_lines();
+            }
         }
         if lowered.iter().any(|lowered| lowered.constants.len() > MOST_CONSTANTS) {
             return None;

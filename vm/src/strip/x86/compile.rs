@@ -91,6 +91,7 @@ pub fn compile(list: &List, level: Level, options: Options) -> Result<Code, Refu
         folds: compiler.folds.as_ref(),
         prefetched: &prefetched,
         streamed: &streamed,
+        at_lines: list.at_lines().filter(|_| !has_presence),
     };
     let encoded = encode(&function, &mut compiler.constants);
     let encoded = encoded.expect("lowering makes instructions that can be encoded");

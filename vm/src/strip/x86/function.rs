@@ -1,8 +1,8 @@
 //! Function: entry, loops and exit around the bodies of a strip.
 //!
 //! ```text
-//! [ literals ][ entry | rows to a line, streamed loop | main loop: U groups | loop: one group | the rest of rows | exit ]
-//!                      ^------------------------------ once a leaf if there are leaves, else once a run ----------------|
+//! [ literals ][ entry | rows to a line | streamed loop | main loop: U groups | loop: one group | the rest of rows | exit ]
+//!                      ^------------------------------- once a leaf if there are leaves, else once a run ----------------|
 //!
 //! stack frame    rbp of the caller | registers of the caller | runs left | steps | first row | last row | constants, slots
 //! ```
@@ -10,8 +10,8 @@
 //! Between two runs the pointers of columns move: those in registers there, others in the memory of the caller. So does that of
 //! scalars, which are then laid out again. Each list of steps says where that of the next run is.
 //!
-//! Results that are streamed, that is stored past the caches, have to stand at multiples of what a store writes. So rows are computed
-//! first up to where the first of them does; if another one does not by then, ordinary loops take all rows.
+//! A loop may begin where a result stands at a multiple of what a store writes: rows before that are computed first. Results that are
+//! streamed, that is stored past the caches, have to stand so, all of them; if one does not, ordinary loops take all rows.
 //!
 //! Loops are tested at their end against the end of rows less the rows of an iteration, which rdx is meanwhile.
 
@@ -43,6 +43,8 @@ pub struct Function<'f> {
     pub prefetched: &'f [(u16, usize, bool)],
     /// Columns that are stored past the caches, and bytes of a row, the widest ones first.
     pub streamed: &'f [(u16, usize)],
+    /// The column that loops begin at lines with, and bytes of a row.
+    pub at_lines: Option<(u16, usize)>,
 }
 
 impl Function<'_> {
@@ -136,6 +138,9 @@ impl Layout<'_> {
         let mut prefetched = function.prefetched;
         if !function.streamed.is_empty() {
             self.streamed_rows(table)?;
+        } else if let Some(column) = function.at_lines {
+            let to_loops = self.to_line(&[column], table)?;
+            to_loops.into_iter().for_each(|jump| self.assembler.land(jump));
         }
         if let Some((main, unroll)) = &function.main {
             self.counted(main, unroll * group, prefetched)?;
@@ -148,15 +153,15 @@ impl Layout<'_> {
         Ok(())
     }
 
-    /// The rows before streamed results stand at multiples of what is stored at once, then all that fill iterations; none of them if
-    /// that is not so for all results after the same rows.
-    fn streamed_rows(&mut self, table: Address) -> Result<(), IcedError> {
+    /// The rows before results stand at multiples of what is stored at once, and jumps from before them if that is not so for all of
+    /// these results after the same rows. The first result has the widest rows.
+    fn to_line(&mut self, results: &[(u16, usize)], table: Address) -> Result<Vec<Forward>, IcedError> {
         let function = self.function;
         let target = function.target;
         // A group writes no more than that of each result.
         let unit = |row_bytes: usize| (target.slot_bytes() as usize).min(target.group * row_bytes) as i32;
         let (row, place) = (Register::R14, Register::R13);
-        let (first, row_bytes) = function.streamed[0];
+        let (first, row_bytes) = results[0];
         let mut to_loops = Vec::new();
         let base = self.assembler.base(first)?;
         let at = self.assembler.at(base, Register::RSI, row_bytes as u32, 0);
@@ -174,7 +179,7 @@ impl Layout<'_> {
         self.put(Instruction::with2(Code::Add_r64_rm64, row, Register::RSI)?)?;
         self.put(Instruction::with2(Code::Cmp_r64_rm64, row, Register::RDX)?)?;
         to_loops.push(self.assembler.jump_forward(Code::Ja_rel32_64)?);
-        for (number, row_bytes) in &function.streamed[1..] {
+        for (number, row_bytes) in &results[1..] {
             let base = self.assembler.base(*number)?;
             let at = self.assembler.at(base, row, *row_bytes as u32, 0);
             self.put(Instruction::with2(Code::Lea_r64_m, place, at)?)?;
@@ -191,10 +196,17 @@ impl Layout<'_> {
             self.assembler.land(done);
             self.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDX, last)?)?;
         }
+        Ok(to_loops)
+    }
+
+    /// The rows before streamed results stand where they have to, then all that fill iterations.
+    fn streamed_rows(&mut self, table: Address) -> Result<(), IcedError> {
+        let function = self.function;
+        let to_loops = self.to_line(function.streamed, table)?;
         self.assembler.stream(function.streamed);
         let one = (&function.single, 1);
         let (body, unroll) = function.main.as_ref().map_or(one, |(main, unroll)| (main, *unroll));
-        self.counted(body, unroll * target.group, function.prefetched)?;
+        self.counted(body, unroll * function.target.group, function.prefetched)?;
         self.assembler.stream(&[]);
         to_loops.into_iter().for_each(|jump| self.assembler.land(jump));
         Ok(())
@@ -260,7 +272,7 @@ impl Layout<'_> {
             for (register, _) in RUNS {
                 self.put(Instruction::with1(Code::Push_r64, register)?)?;
             }
-            if !self.function.streamed.is_empty() {
+            if !self.function.streamed.is_empty() || self.function.at_lines.is_some() {
                 self.put(Instruction::with1(Code::Push_r64, Register::RDX)?)?;
             }
         }
