@@ -2,7 +2,7 @@
 
 use crate::native::c::header;
 use crate::native::error::NotTranslated;
-use crate::native::stage::{CompilableSource, Language, ProgramSource};
+use crate::native::stage::{CompilableSource, ENGINE, Language, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use cembra_vm::library::{ABI_VERSION, BoundaryArray, Signature};
 use cembra_vm::value::{Category, QType, ScalarType};
@@ -13,7 +13,7 @@ pub struct CBindings;
 
 impl Fingerprint for CBindings {
     fn feed(&self, to: &mut Fingerprinter) {
-        to.leaf("CBindings", env!("CARGO_PKG_VERSION").as_bytes());
+        to.leaf("CBindings", ENGINE.as_bytes());
     }
 }
 

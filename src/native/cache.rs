@@ -23,7 +23,7 @@ use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
 use crate::native::known_compiler::known_compiler;
 use crate::native::made::verify;
 use crate::native::observer::{BuildObserver, CACHE_HIT, CACHE_MISS, LOAD, NoText, PUBLISH};
-use crate::native::stage::{C, ProgramCall, Rust};
+use crate::native::stage::{C, ENGINE, ProgramCall, Rust};
 use crate::workflow::StepKey;
 use cembra_vm::library::{ABI_VERSION, Library};
 use serde_json::{Map, Value as Json, json};
@@ -193,7 +193,7 @@ impl NativeCache {
     /// The key of a program, and its parts for people.
     fn key(&self, call: &ProgramCall) -> (String, Map<String, Json>) {
         let steps = StepKey::of(&*self.backend).to_string();
-        let key = StepKey::of(&(env!("CARGO_PKG_VERSION"), ABI_VERSION, call, &steps)).to_string();
+        let key = StepKey::of(&(ENGINE, ABI_VERSION, call, &steps)).to_string();
         let compiler = self.backend.compiler();
         let parts = json!({
             "cembra": env!("CARGO_PKG_VERSION"),

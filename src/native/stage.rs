@@ -9,6 +9,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+/// What translates and binds: the version, and a digest of its sources, as builds of one version may differ.
+pub(super) const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CEMBRA_SOURCES"));
+
 /// How the elements of an array argument stand in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArrayLayout {
@@ -347,5 +350,17 @@ pub(crate) fn is_plain(qtype: &QType) -> bool {
         QType::ArrayShape(_) => true,
         QType::Tuple(tuple) => tuple.fields().iter().all(is_plain),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engine_is_a_version_and_a_digest_of_sources() {
+        let (version, digest) = ENGINE.split_once('+').expect("both");
+        assert_eq!(version, env!("CARGO_PKG_VERSION"));
+        assert!(digest.len() == 16 && digest.chars().all(|digit| digit.is_ascii_hexdigit()), "{digest}");
     }
 }

@@ -64,7 +64,7 @@ use crate::native::c::special::{ANGLES, Special};
 use crate::native::c::tables::{TABLES, table_functions};
 use crate::native::error::NotTranslated;
 use crate::native::operation::{operators, text_for};
-use crate::native::stage::{C, ProgramCall, ProgramSource};
+use crate::native::stage::{C, ENGINE, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::Program;
@@ -202,7 +202,7 @@ fn special_texts(program: &Program) -> String {
 
 impl Fingerprint for TranslateToC {
     fn feed(&self, to: &mut Fingerprinter) {
-        to.group("TranslateToC", &[&env!("CARGO_PKG_VERSION"), &self.source.as_deref().map(str::to_owned)]);
+        to.group("TranslateToC", &[&ENGINE, &self.source.as_deref().map(str::to_owned)]);
     }
 }
 

@@ -18,7 +18,7 @@ mod syntax;
 use crate::native::c::composed::{composed, in_rust, is_composed, special_functions};
 use crate::native::error::NotTranslated;
 use crate::native::rust::syntax::special_function;
-use crate::native::stage::{ProgramCall, ProgramSource, Rust};
+use crate::native::stage::{ENGINE, ProgramCall, ProgramSource, Rust};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
 use cembra_vm::value::Category;
 use std::fmt::Write;
@@ -69,7 +69,7 @@ pub fn root_of<'e>(entries: impl IntoIterator<Item = &'e str>) -> String {
 
 impl Fingerprint for TranslateToRust {
     fn feed(&self, to: &mut Fingerprinter) {
-        to.leaf("TranslateToRust", env!("CARGO_PKG_VERSION").as_bytes());
+        to.leaf("TranslateToRust", ENGINE.as_bytes());
     }
 }
 

@@ -139,7 +139,7 @@ impl Layout<'_> {
         if !function.streamed.is_empty() {
             self.streamed_rows(table)?;
         } else if let Some(column) = function.at_lines {
-            let to_loops = self.to_line(&[column], table)?;
+            let to_loops = self.rows_up_to_line(&[column], table)?;
             to_loops.into_iter().for_each(|jump| self.assembler.land(jump));
         }
         if let Some((main, unroll)) = &function.main {
@@ -155,7 +155,11 @@ impl Layout<'_> {
 
     /// The rows before results stand at multiples of what is stored at once, and jumps from before them if that is not so for all of
     /// these results after the same rows. The first result has the widest rows.
-    fn to_line(&mut self, results: &[(u16, usize)], table: Address) -> Result<Vec<Forward>, IcedError> {
+    fn rows_up_to_line(
+        &mut self,
+        results: &[(u16, usize)],
+        table: Address,
+    ) -> Result<Vec<Forward>, IcedError> {
         let function = self.function;
         let target = function.target;
         // A group writes no more than that of each result.
@@ -202,7 +206,7 @@ impl Layout<'_> {
     /// The rows before streamed results stand where they have to, then all that fill iterations.
     fn streamed_rows(&mut self, table: Address) -> Result<(), IcedError> {
         let function = self.function;
-        let to_loops = self.to_line(function.streamed, table)?;
+        let to_loops = self.rows_up_to_line(function.streamed, table)?;
         self.assembler.stream(function.streamed);
         let one = (&function.single, 1);
         let (body, unroll) = function.main.as_ref().map_or(one, |(main, unroll)| (main, *unroll));
