@@ -2,7 +2,6 @@
 
 use crate::field::error::FieldProblem;
 use cembra_vm::machine::{Share, SharedBudget, Strips};
-
 use cembra_vm::value::Category;
 use cembra_vm::value::budget::Account;
 

@@ -23,7 +23,6 @@ use crate::field::written::WrittenFields;
 #[cfg(feature = "native")]
 use crate::native::stage::ProgramCall;
 use cembra_vm::machine::{BoundExpr, SharedBudget, Strips};
-
 use cembra_vm::operator::meter::Meter;
 use std::sync::Arc;
 
