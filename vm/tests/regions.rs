@@ -443,9 +443,9 @@ fn results_that_nobody_reads() {
     }
 }
 
-/// Few rows, so many that strips prefetch them, and few again.
+/// Few rows, so many that strips prefetch or stream them, and few again.
 #[test]
-fn rows_that_are_prefetched() {
+fn rows_that_come_from_memory() {
     let mut rng = Rng::with_seed(0xfa);
     let lines = ["math.subtract x y", "math.multiply @0 y", "math._sum @0"];
     let lines = lines.map(str::to_owned);
@@ -453,7 +453,7 @@ fn rows_that_are_prefetched() {
         [7, 11].map(|gap| column(&mut rng, ScalarType::Float64, rows, |_| false, |row| row % gap != 0))
     };
     let [few_x, few_y] = columns(1000);
-    let [many_x, many_y] = columns(300_001);
+    let [many_x, many_y] = columns(500_001);
     let mut case = Case::new(&[("x", &few_x), ("y", &few_y)], &lines, &[0, 1, 2]);
     for (x, y) in [(&few_x, &few_y), (&many_x, &many_y), (&few_x, &few_y), (&many_x, &many_y)] {
         for (name, value) in [("x", x), ("y", y)] {
