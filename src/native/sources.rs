@@ -19,12 +19,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Names and contents of all files below a folder, in order.
+/// Names and contents of all files below a folder, in order, without hidden ones: editors make links there that lead nowhere.
 fn hash_folder(folder: &Path, hasher: &mut DefaultHasher) -> Result<(), Box<dyn Error>> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     paths.sort();
-    for path in paths {
+    let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+    for path in paths.into_iter().filter(|path| !is_hidden(path)) {
         path.file_name().hash(hasher);
         match path.is_dir() {
             true => hash_folder(&path, hasher)?,

@@ -289,3 +289,39 @@ fn elements_that_tables_choose_are_read_by_kept_runs() {
         }
     }
 }
+
+/// Boxes of few points, of rows that begin at lines of the cache, and of more points than the caches hold.
+#[test]
+fn boxes_of_any_size_keep_their_runs() {
+    let text = "horizontal I, J\ninput u[I, J]\nscalar r: int32, c: int32\noutput v[I, J], w[I, J]\n\
+                lap = -4.0*u + u[I-1] + u[I+1] + u[J-1] + u[J+1]\n\
+                v[I=1:r-1, J=1:c-1], w[I=1:r-1, J=1:c-1] = where(lap < 0.0, u, u + 0.125*lap), lap\n";
+    let program = parse(text);
+    for (rows, columns, steps) in
+        [(3, 3, WARM), (4, 4, WARM), (8, 8, WARM), (9, 5, WARM), (7, 700, WARM), (1000, 1101, 4)]
+    {
+        // Rows begin anywhere: between two stand some cells, and before all of them.
+        for (gap, start) in [(0, 0), (3, 1), (8, 5)] {
+            let cells = |seed: usize| {
+                let cell = |at: usize| ((at * 7919 + seed) % 1009) as f64 / 512.0 - 1.0;
+                FieldCells::Float64((0..start + rows * (columns + gap)).map(cell).collect())
+            };
+            let strides = [(columns + gap) as isize, 1];
+            let field = |seed| FieldBuffer::strided(cells(seed), &[0, 0], &[rows, columns], &strides, start);
+            let mut data = FieldData::default();
+            for (seed, name) in ["u", "v", "w"].into_iter().enumerate() {
+                data.fields.insert(name.to_owned(), field(seed).expect("inside"));
+            }
+            for (name, size) in [("r", rows), ("c", columns)] {
+                data.scalars.insert(name.to_owned(), ScalarValue::Int32(size as i32));
+            }
+            let context = format!("{rows} x {columns}, gaps of {gap}, from cell {start}");
+            let mut plan =
+                FieldPlan::new(&program, &data).unwrap_or_else(|errors| panic!("{context}: {}", errors[0]));
+            for _ in 0..steps {
+                plan.run(&mut data).unwrap_or_else(|error| panic!("{context}: {error}"));
+            }
+            check(&mut plan, &mut data, &context);
+        }
+    }
+}

@@ -24,11 +24,11 @@ use crate::value::{NdType, ScalarType};
 /// Fewest elements of a run, if there is more than one run.
 const LEAST_ROW: usize = 8;
 
-/// Elements of which runs may be shorter: they take less time than a run that is not kept does before its first one.
+/// With no more elements than these, runs may be shorter: all of them take less time than what is not kept takes before the first one.
 const FEW: usize = 128;
 
-/// Elements from which on a run is long: to begin at a line costs a step of its own, and saves a fifth of what comes from near caches
-/// (0.52 to 0.45 ns a point on 512 x 512, 0.57 to 0.62 on 64 x 64).
+/// Elements from which on a run is long enough to begin at a line: that costs a step of its own, and saves time on each element. A stencil
+/// on 512 x 512 points takes 0.45 ns a point instead of 0.52, on 64 x 64 it would take 0.62 instead of 0.57.
 const LONG: usize = 256;
 
 /// Most elements that repeat a first value.

@@ -132,7 +132,7 @@ impl Plane<'_> {
             let is_done = match self.run <= CHUNK {
                 // SAFETY: the caller's promise; rows have no presence.
                 true => unsafe {
-                    self.strip.run_often(self.of_call, self.run, runs, self.steps);
+                    self.strip.run_often(self.of_call, self.run, runs, (self.steps, 0));
                     count(self.run * runs, since, go_on)
                 },
                 // SAFETY: as above.

@@ -297,19 +297,13 @@ impl<'s> Rows<'s> {
                 (row * cells.to_next_row(self.width, self.has_eights) + next.column) * cells.lane.bytes();
             self.columns[cells.column].data = cells.first.wrapping_add(place);
         }
+        // Parts of a row go along its cells.
+        let turn = if matches!(kind, Piece::InTurn) && piece == self.width { next.row } else { 0 };
         self.of_call.copy_from_slice(self.columns);
         let Some(steps) = &self.steps[kind as usize] else { unreachable!("they were asked for above") };
         // SAFETY: the caller's promise: the columns stand at the begin of a piece, behind which others stand by the steps. A
         // strip reads a cell before it writes that, and no piece has a cell twice.
-        unsafe {
-            match kind {
-                Piece::EightRows | Piece::ToOne => self.strip.run_often(self.of_call, piece, count, steps),
-                Piece::InTurn if piece < self.width => {
-                    self.strip.run_often(self.of_call, piece, count, steps)
-                }
-                Piece::InTurn => self.strip.run_in_turn(self.of_call, piece, count, steps, next.row),
-            }
-        };
+        unsafe { self.strip.run_often(self.of_call, piece, count, (steps, turn)) };
         self.go_to(self.element + piece * count);
         next.column += piece * count;
         let rows = match kind {

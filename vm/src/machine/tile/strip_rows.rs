@@ -74,7 +74,7 @@ impl<'r> Blocks<'r> {
             let done = if count == run && runs > 1 {
                 of_call.copy_from_slice(columns);
                 // SAFETY: the caller's promise: the columns stand at the begin of a run, behind which others stand by the steps.
-                unsafe { strip.run_often(of_call, run, runs, &steps) };
+                unsafe { strip.run_often(of_call, run, runs, (&steps, 0)) };
                 runs * run
             } else {
                 // SAFETY: the caller's promise: the columns stand at so many elements of a run.

@@ -139,10 +139,11 @@ impl LoadedStrip {
     }
 
     /// Computes so many runs of as many rows; between two, cells and positions of columns move by the bytes that `steps` has for
-    /// them. Leaves any pointers in columns.
+    /// them. With steps that [take turns](ColumnSteps::in_turn) those behind the first run are of the turn with a number, which is 0
+    /// with others. Leaves any pointers in columns.
     ///
     /// # Panics
-    /// If there are more runs than are possible [at once](ColumnSteps::runs_at_once).
+    /// If there are more runs than are possible [at once](ColumnSteps::runs_at_once), or no such turn.
     ///
     /// # Safety
     /// For each run as [`run`](LoadedStrip::run) from row 0 on; the strip has no folds, and no column has presence. The steps are
@@ -153,27 +154,7 @@ impl LoadedStrip {
         columns: &mut [Column],
         rows: usize,
         runs: usize,
-        steps: &ColumnSteps<W>,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.run_in_turn(columns, rows, runs, steps, 0) }
-    }
-
-    /// The same with [steps that take turns](ColumnSteps::in_turn): behind the first run columns move by those with a number.
-    ///
-    /// # Panics
-    /// As [`run_often`](LoadedStrip::run_often), and if there are fewer steps.
-    ///
-    /// # Safety
-    /// As [`run_often`](LoadedStrip::run_often).
-    #[inline(always)]
-    pub(super) unsafe fn run_in_turn<W: Deref<Target = [isize]>>(
-        &self,
-        columns: &mut [Column],
-        rows: usize,
-        runs: usize,
-        steps: &ColumnSteps<W>,
-        turn: usize,
+        (steps, turn): (&ColumnSteps<W>, usize),
     ) {
         let mut constants = [const { MaybeUninit::<u64>::uninit() }; CONSTANTS_OF_RUNS];
         let words = ColumnSteps::words_of(columns);
@@ -267,9 +248,7 @@ impl<'a> ColumnSteps<&'a [isize]> {
         ColumnSteps::fill(words, strip, columns, moving);
         ColumnSteps { words }
     }
-}
 
-impl<'a> ColumnSteps<&'a [isize]> {
     /// Those that take so many turns: some columns go back behind the last one to where they were before the first.
     pub(super) fn in_turn(
         strip: &LoadedStrip,

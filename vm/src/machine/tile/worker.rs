@@ -102,7 +102,9 @@ impl<'w> OfRuns<'w> {
     unsafe fn run(&mut self, number: usize, strip: &LoadedStrip, columns: &[Column], count: usize) {
         self.of_call.copy_from_slice(columns);
         // SAFETY: the caller's promise; elements have no presence, and the strip takes in no fold.
-        unsafe { strip.run_often(self.of_call, self.run, count.div_ceil(self.run), &self.steps[number]) };
+        unsafe {
+            strip.run_often(self.of_call, self.run, count.div_ceil(self.run), (&self.steps[number], 0))
+        };
     }
 }
 
