@@ -15,7 +15,8 @@ const TOP: [&str; 9] =
     ["Cargo.toml", "Cargo.lock", "LICENSE", "README.md", "src", "vm", "tests", "benches", "docs"];
 
 /// The rooms of the machine that may contain unsafe code.
-const UNSAFE: [&str; 8] = ["layout", "strip", "frame", "operator", "machine", "jit", "library", "vector"];
+const UNSAFE: [&str; 9] =
+    ["layout", "strip", "array", "frame", "operator", "machine", "jit", "library", "vector"];
 
 /// Files of other rooms with unsafe code, one call each: what runs before `main`, and advice to the system.
 const UNSAFE_FILES: [&str; 2] = ["src/main.rs", "vm/src/value/large_pages.rs"];

@@ -15,7 +15,7 @@ use crate::model::component::{Role, Semantics};
 use crate::model::error::ModelErrorKind;
 use crate::model::kernel;
 use crate::model::tree::{Component, Domain, Dynamics, Model, Parameter, ParameterId};
-use cembra_vm::operator::meter::Meter;
+use cembra_vm::array::meter::Meter;
 use cembra_vm::value::Fault;
 use cembra_vm::value::budget::Account;
 

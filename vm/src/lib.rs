@@ -7,18 +7,19 @@
 //!
 //! ```text
 //! value ─┐
-//! vector ┼─> layout ─> frame ─> operator ─> builtins
-//!        │                          └─────> program ─> machine
-//!        └─> strip ─────────────────────────────────────^
-//!                                         jit, library ─┘   with the features of these names
+//! vector ┼─> layout ─> frame ──┬─> operator ─> builtins
+//!        ├─> strip ──> array ──┘       └─────> program ─> machine
+//!        │       └────────────────────────────────────────^
+//!                                            jit, library ─┘   with the features of these names
 //! ```
 //!
-//! Rooms import only rooms on lower floors. `unsafe` appears in `vector`, `layout`, `strip`, `frame`,
+//! Rooms import only rooms on lower floors. `unsafe` appears in `vector`, `layout`, `strip`, `array`, `frame`,
 //! `operator`, `machine`, `jit` and `library` only; every site names the invariant it leans on. The invariants are established by
 //! the program verifier (`program/verify.rs`): nothing is bound that it has not accepted.
 
 #![warn(missing_docs)]
 
+pub mod array;
 pub mod builtins;
 pub mod frame;
 #[cfg(feature = "jit")]

@@ -3,10 +3,10 @@
 #[path = "support/draft.rs"]
 mod draft;
 
+use cembra_vm::array::special::{FunctionKind, Refusals, SpecialFunction};
 use cembra_vm::builtins;
 use cembra_vm::machine::BoundExpr;
 use cembra_vm::operator::Overload;
-use cembra_vm::operator::special::{FunctionKind, Refusals, SpecialFunction};
 use cembra_vm::program::Program;
 use cembra_vm::strip::{Lane, List, Op, record_domain};
 use cembra_vm::value::array::{ArrayClass, ArrayType};

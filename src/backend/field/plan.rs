@@ -22,8 +22,8 @@ use crate::field::types::FieldTypes;
 use crate::field::written::WrittenFields;
 #[cfg(feature = "native")]
 use crate::native::stage::ProgramCall;
+use cembra_vm::array::meter::Meter;
 use cembra_vm::machine::{BoundExpr, SharedBudget, Strips};
-use cembra_vm::operator::meter::Meter;
 use std::sync::Arc;
 
 /// A program that is compiled for data of certain sizes.

@@ -19,8 +19,8 @@ use crate::model::interpret::{self, ComponentCurve};
 use crate::model::lower::lower;
 use crate::model::schedule::{self, Schedule};
 use crate::model::tree::Model;
+use cembra_vm::array::meter::Meter;
 use cembra_vm::machine::SharedBudget;
-use cembra_vm::operator::meter::Meter;
 use cembra_vm::value::Category;
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@ use crate::native::c::recipes::{Lowered, is_certain, operand};
 use crate::native::c::rules::{Gives, element_rule};
 use crate::native::c::special::special;
 use crate::native::c::syntax::CSyntax;
+use cembra_vm::array::recipe::Recorded;
 use cembra_vm::builtins::core::HAS_ARRAY;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
-use cembra_vm::operator::recipe::Recorded;
 use cembra_vm::strip::{List, Term};
 use cembra_vm::value::{QType, ScalarValue};
 

@@ -7,9 +7,9 @@
 use crate::native::c::locals::CType;
 use crate::native::c::special::{Special, special};
 use crate::native::operation::operators;
+use cembra_vm::array::special::FunctionKind;
 use cembra_vm::builtins::math::{LOG_SIGMOID, LOGIT, SIGMOID, SYMLOG1P};
 use cembra_vm::operator::Overload;
-use cembra_vm::operator::special::FunctionKind;
 use cembra_vm::program::Program;
 use cembra_vm::value::ScalarType;
 use cembra_vm::vector::math::UnaryKind;

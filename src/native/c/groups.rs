@@ -13,6 +13,7 @@ use crate::native::c::locals::{CType, element_name};
 use crate::native::c::row_folds::RowFold;
 use crate::native::c::writer::Writer;
 use crate::native::operation::{Operation, text_for};
+use cembra_vm::array::special::FunctionKind;
 use cembra_vm::builtins::aggregate::{
     ALL_ROWS, ANY_ROW, ARGMAX_ROWS, ARGMIN_ROWS, COUNT_ROWS, EVERY_TRUTH, KURTOSIS_ROWS, MAX_ROWS, MEAN_ROWS,
     MEDIAN_ROWS, MIN_ROWS, ONE_TRUTH, PROD_ROWS, SKEW_ROWS, STD_ROWS, SUM_ROWS, VAR_ROWS,
@@ -27,7 +28,6 @@ use cembra_vm::builtins::scan::{
 };
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
-use cembra_vm::operator::special::FunctionKind;
 use cembra_vm::program::{Program, Routine, ValueId};
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64};
 use cembra_vm::value::{QType, ScalarType};

@@ -2,8 +2,8 @@
 
 use crate::native::c::locals::{CType, Locals, leaves};
 use crate::native::syntax::Syntax;
+use cembra_vm::array::recipe::Recorded;
 use cembra_vm::operator::Overload;
-use cembra_vm::operator::recipe::Recorded;
 use cembra_vm::program::ValueId;
 use cembra_vm::strip::{BinaryOp, Lane, List, Op, Term, UnaryOp};
 use cembra_vm::value::{QType, ScalarType, ScalarValue};

@@ -10,9 +10,9 @@ use crate::native::c::locals::{CType, Locals};
 use crate::native::c::recipes::Lowered;
 use crate::native::c::syntax::CSyntax;
 use crate::native::syntax::Syntax;
+use cembra_vm::array::special::{FunctionKind, Refusals, SpecialFunction};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
-use cembra_vm::operator::special::{FunctionKind, Refusals, SpecialFunction};
 use cembra_vm::program::ValueId;
 use cembra_vm::strip::{
     Lane, List, RecordedFunction, Term, record_binary, record_domain, record_fast, record_unary,

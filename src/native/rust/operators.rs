@@ -7,8 +7,8 @@ use crate::native::c::special::special;
 use crate::native::operation::Operation;
 use crate::native::rust::routine::Routines;
 use crate::native::rust::syntax::{RustSyntax, zero};
+use cembra_vm::array::special::Refusals;
 use cembra_vm::builtins::core::COPY;
-use cembra_vm::operator::special::Refusals;
 
 impl Routines<'_> {
     /// The statements of an operator; `None` if it has no form.

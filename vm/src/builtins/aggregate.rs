@@ -5,17 +5,17 @@
 //! sum(x, edge)      a row for each parent of the edge
 //! ```
 
+use crate::array::meter::{Meter, STRIDE};
+use crate::array::read_rows::ReadRows;
+use crate::array::row_fold::{
+    ALL, ANY, BestOf, COUNT, MeanOf, RowFold, SumOf, count_of_rows, fold_of_rows, fold_present,
+};
+use crate::array::rows_out::RowsOut;
 use crate::builtins::group_folds::{counted, counts_of_groups, fold_groups};
 use crate::builtins::present::{
     Cell, Gathered, GroupsOf, Members, Present, SideBySide, Unit, check_children, with_number,
 };
 use crate::layout::PlainSlot;
-use crate::operator::meter::{Meter, STRIDE};
-use crate::operator::read_rows::ReadRows;
-use crate::operator::row_fold::{
-    ALL, ANY, BestOf, COUNT, MeanOf, RowFold, SumOf, count_of_rows, fold_of_rows, fold_present,
-};
-use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, Kernel, Overload};
 use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{Edge, Fault, QType, ScalarType};
@@ -119,7 +119,7 @@ pub fn rows() -> Vec<Family> {
             |family, args| {
                 grouped(args)?;
                 if let [QType::Array(_)] = args {
-                    let kernel = Kernel::Reduction(count_of_rows::<COUNT>());
+                    let kernel = Kernel::fold_of_rows(count_of_rows::<COUNT>());
                     return Some(family.make(args, QType::Scalar(ScalarType::Int64), kernel));
                 }
                 Some(over_groups::<Unit, i64>(
@@ -279,7 +279,7 @@ reductions! {
 fn folded<R: RowFold<Row: Cell>>(family: &Family, args: &[QType]) -> Overload {
     let result = R::Out::plain_qtype();
     match args {
-        [QType::Array(_)] => family.make(args, result, Kernel::Reduction(fold_of_rows::<R>())),
+        [QType::Array(_)] => family.make(args, result, Kernel::fold_of_rows(fold_of_rows::<R>())),
         _ => {
             over_groups_at_once::<R::Row, R::Out>(family, args, result, fold_groups::<R>, |rows, _, stop| {
                 fold_present::<R>(rows.values, rows.places, rows.size, stop)
@@ -330,7 +330,7 @@ fn mask<const WHAT: u8>(name: &str, meaning: &str, holds: fn(Present<'_, Unit>) 
         if let [QType::Array(t)] = args
             && t.element == ScalarType::Unit
         {
-            return Some(family.make(args, OPTIONAL_UNIT, Kernel::Reduction(count_of_rows::<WHAT>())));
+            return Some(family.make(args, OPTIONAL_UNIT, Kernel::fold_of_rows(count_of_rows::<WHAT>())));
         }
         (grouped(args)? == ScalarType::Unit).then(|| {
             over_groups::<Unit, _>(family, args, OPTIONAL_UNIT, move |rows, _, _| holds(rows).then_some(()))

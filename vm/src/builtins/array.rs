@@ -1,10 +1,10 @@
 //! `array.*`: rows chosen, ordered and counted; arrays of a shape.
 
+use crate::array::read_rows::ReadRows;
+use crate::array::row_moves::{chosen, each_chosen, row_number};
+use crate::array::rows_out::RowsOut;
 use crate::builtins::distinct::Distinct;
 use crate::operator::operand_view::OperandView;
-use crate::operator::read_rows::ReadRows;
-use crate::operator::row_moves::{chosen, each_chosen, row_number};
-use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, INT64};

@@ -3,10 +3,10 @@
 //! `bool` comparisons give BOOLEAN and propagate a missing operand; their `core` namesakes give a
 //! presence mask.
 
+use crate::array::recipe::Recipe;
 use crate::builtins::recipes;
 use crate::layout::access::Bytes;
 use crate::operator::facts::{Facts, Linear};
-use crate::operator::recipe::Recipe;
 use crate::operator::{Family, Overload};
 use crate::strip::Comparison;
 use crate::value::qtype::{BOOLEAN, BYTES, TEXT};

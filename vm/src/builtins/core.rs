@@ -4,14 +4,14 @@
 //! one to a value, `presence_or` replaces a missing value. Operators that accept any type make their
 //! overloads on demand: scalar code for plain types, a general kernel for texts, tuples and sequences.
 
+use crate::array::block_select;
+use crate::array::recipe::Recipe;
 use crate::builtins::nd::shape;
 use crate::builtins::{bools, recipes};
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
-use crate::operator::block_select;
 use crate::operator::facts::{Facts, Linear};
 use crate::operator::fusible::{Fusible, Order};
-use crate::operator::recipe::Recipe;
 use crate::operator::scalar::{self, Typed};
 use crate::operator::{Family, Kernel, KernelCall, Overload};
 use crate::strip::Comparison;

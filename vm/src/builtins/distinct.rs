@@ -7,9 +7,9 @@
 //!
 //! A table that grows moves a small part of the rows, so that a run can be stopped in between.
 
-use crate::operator::meter::{Meter, Scratch};
-use crate::operator::read_rows::ReadRows;
-use crate::operator::row_moves::each_chosen;
+use crate::array::meter::{Meter, Scratch};
+use crate::array::read_rows::ReadRows;
+use crate::array::row_moves::each_chosen;
 use crate::value::array::cell_size;
 use crate::value::budget::Account;
 use crate::value::{ArrayRows, Exhausted, Fault, ScalarType};
@@ -274,7 +274,7 @@ fn plain_key(rows: &ArrayRows, row: usize, joins_zeros: bool) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::meter::MeterLimits;
+    use crate::array::meter::MeterLimits;
     use crate::value::ScalarValue;
     use hashbrown::HashMap;
 

@@ -1,11 +1,11 @@
 //! `edge.*`, and what else goes along an edge: expanding, collapsing, joining, quantiles.
 
+use crate::array::meter::{Meter, STRIDE};
+use crate::array::read_rows::ReadRows;
+use crate::array::rows_out::RowsOut;
 use crate::builtins::distinct::Distinct;
 use crate::builtins::present::{Cell, Gathered, GroupsOf, Members, check_children};
 use crate::builtins::strings::units::check_length;
-use crate::operator::meter::{Meter, STRIDE};
-use crate::operator::read_rows::ReadRows;
-use crate::operator::rows_out::RowsOut;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::broadcast::check_count;
 use crate::value::budget::Account;

@@ -9,11 +9,11 @@
 //! which is counted first; a missing row counts as it does alone. The bits are those of the rows of a group gathered and
 //! folded by themselves. Rows that are moved group by group instead leave the caches, and take longer.
 
+use crate::array::meter::{Meter, Scratch};
+use crate::array::read_rows::ReadRows;
+use crate::array::row_fold::RowFold;
+use crate::array::rows_out::RowsOut;
 use crate::builtins::present::Cell;
-use crate::operator::meter::{Meter, Scratch};
-use crate::operator::read_rows::ReadRows;
-use crate::operator::row_fold::RowFold;
-use crate::operator::rows_out::RowsOut;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::{ArrayRows, Edge, Fault};
 use crate::vector::fold::{Fold, SUMS, join_leaves};
@@ -308,8 +308,8 @@ fn fold_into_lanes<R: RowFold<Row: Cell>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array::row_fold::{BestOf, MeanOf, SumOf, fold_present};
     use crate::builtins::present::{Gathered, GroupsOf, Members};
-    use crate::operator::row_fold::{BestOf, MeanOf, SumOf, fold_present};
     use crate::value::{ArrayRows, ScalarType, ScalarValue};
     use bumpalo::Bump;
     use fastrand::Rng;

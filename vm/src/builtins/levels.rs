@@ -1,8 +1,8 @@
 //! Test: every operator of rows gives the same bits with all instructions of this machine.
 
+use crate::array::block::{BlockKernel, Column};
+use crate::array::recipe::{Recorded, strip_rows};
 use crate::builtins::table;
-use crate::operator::block::{BlockKernel, Column};
-use crate::operator::recipe::{Recorded, strip_rows};
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::{Kernel, OperatorTable, Overload};
 use crate::strip::{Lane, List};

@@ -4,12 +4,12 @@
 //! zero raise for integers and floats alike; true division is for floats only, integers are cast
 //! first.
 
+use crate::array::recipe::Recipe;
 use crate::builtins::recipes;
 use crate::operator::Family;
 use crate::operator::facts::Linear;
 use crate::operator::fusible::{FloatOp, Fusible, IntegerOp};
 use crate::operator::primitive::Primitive;
-use crate::operator::recipe::Recipe;
 use crate::strip::{BinaryOp, Comparison, UnaryOp};
 use crate::value::Fault;
 use crate::vector::float::{self, Float};

@@ -1,8 +1,8 @@
 //! The present rows of an array or of the groups of an edge, gathered for reductions and scans.
 
-use crate::operator::meter::{Meter, Scratch};
-use crate::operator::read_rows::ReadRows;
-use crate::operator::row_moves::each_chosen;
+use crate::array::meter::{Meter, Scratch};
+use crate::array::read_rows::ReadRows;
+use crate::array::row_moves::each_chosen;
 use crate::value::budget::Account;
 use crate::value::edge::Groups;
 use crate::value::{Edge, Fault};

@@ -5,13 +5,13 @@
 //! DIVISION_BY_ZERO. Comparisons of an integer with a float are exact. Operators that never raise and wrap
 //! around are those of `math`.
 
+use crate::array::function::LateFault;
+use crate::array::special::{Refusals, SpecialFunction};
 use crate::operator::Family;
-use crate::operator::function::LateFault;
 use crate::operator::fusible::{
     CheckedAdd, CheckedMultiply, CheckedSubtract, DOES_NOT_FIT, Fusible, IntegerOp, Operation,
 };
 use crate::operator::primitive::Primitive;
-use crate::operator::special::{Refusals, SpecialFunction};
 use crate::strip::{BinaryOp, Comparison, Lane};
 use crate::value::Fault;
 use crate::vector::math::domain::{Domain, overflows};

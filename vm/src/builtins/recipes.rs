@@ -1,7 +1,7 @@
 //! Recipes of standard operators: what they compute of a row, for strips. Each says the same as the function beside it
 //! in the operator's row.
 
-use crate::operator::recipe::{Recorded, both};
+use crate::array::recipe::{Recorded, both};
 use crate::strip::{BinaryOp, Comparison, Lane, List, Op, RecordedFunction, Term, UnaryOp};
 use std::ops::RangeInclusive;
 

@@ -8,10 +8,10 @@
 //!
 //! Floats are added in double and rounded to their type row by row; integers stay what they are.
 
+use crate::array::meter::{Meter, Scratch};
 use crate::builtins::present::{
     Cell, Gathered, GroupsOf, Members, Present, Unit, check_children, with_number,
 };
-use crate::operator::meter::{Meter, Scratch};
 use crate::operator::{Family, KernelCall};
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64};

@@ -3,9 +3,9 @@
 //! Sums, differences, products and tests for equality are those of INT64. An order is that of INT64 once the highest bits are
 //! flipped.
 
+use crate::array::function::LateFault;
 use crate::builtins::recipes;
 use crate::operator::Family;
-use crate::operator::function::LateFault;
 use crate::strip::Lane;
 use crate::value::{Fault, ScalarType};
 

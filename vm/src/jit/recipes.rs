@@ -1,10 +1,10 @@
 //! Rules by recipe: what an operator computes of a row, for one row.
 //!
-//! The [recipe](crate::operator::recipe) of an operator is recorded on terms for its operands, and the operations of the
+//! The [recipe](crate::array::recipe) of an operator is recorded on terms for its operands, and the operations of the
 //! list become instructions. A truth is a byte of 0 or 1.
 
+use crate::array::recipe::Recorded;
 use crate::jit::emitter::{Emitter, Instructed};
-use crate::operator::recipe::Recorded;
 use crate::operator::{Kernel, Overload};
 use crate::program::{Instruction, ValueId};
 use crate::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Term, UnaryOp};

@@ -2,12 +2,12 @@
 //!
 //! Operators are found in the table, with arguments of all kinds; what is new there is tested as well.
 
+use crate::array::meter::Watch;
 use crate::builtins::table;
 use crate::machine::code::Style;
 use crate::machine::error::RunErrorKind;
 use crate::machine::invoke::bind;
 use crate::machine::options::RunOptions;
-use crate::operator::meter::Watch;
 use crate::operator::{Family, Overload};
 use crate::value::nd_type::Axes;
 use crate::value::{

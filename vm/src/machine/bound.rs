@@ -1,5 +1,6 @@
 //! BoundExpr: a verified program with its code, ready to run on frames of its layout.
 
+use crate::array::meter::{Meter, Watch};
 use crate::frame::frame::WrittenBits;
 use crate::frame::{Frame, FrameError, FramePool};
 use crate::layout::{FrameLayout, Slot, SlotType, TypedSlot};
@@ -16,7 +17,6 @@ use crate::machine::run::{Halt, Run, run_directly, run_scalars};
 use crate::machine::tier::Tiers;
 use crate::machine::tile::report::RegionReport;
 use crate::operator::cell::Registers;
-use crate::operator::meter::{Meter, Watch};
 use crate::program::verify::{VerifyError, verify};
 use crate::program::{Program, Routine, ValueId};
 use crate::value::QType;

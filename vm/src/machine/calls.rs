@@ -6,6 +6,7 @@
 //!           of routine 2: [in use]
 //! ```
 
+use crate::array::meter::Meter;
 use crate::frame::Frame;
 use crate::frame::frame::{ActiveCall, CallStack, FrameBase};
 use crate::machine::error::RunErrorKind;
@@ -13,7 +14,6 @@ use crate::machine::options::RunLimits;
 use crate::machine::routine_code::Code;
 use crate::machine::transfer::RoutineCall;
 use crate::operator::cell::{Cell, Registers};
-use crate::operator::meter::Meter;
 use crate::program::Program;
 use crate::value::Fault;
 use bumpalo::Bump;

@@ -13,6 +13,8 @@
 //! 2. Memory that is written is lent alone, and no operand is read there, but for a result one step before.
 //! 3. It never fails: it says that it did not run, or stopped, and whoever asks runs the program, which then stops with its error.
 
+use crate::array::fold_kernel::CHUNK;
+use crate::array::meter::Watch;
 use crate::frame::Frame;
 use crate::frame::frame::WrittenBits;
 use crate::layout::{FrameLayout, TypedSlot};
@@ -28,8 +30,6 @@ use crate::machine::sweep_order::SweepOrder;
 use crate::machine::tile::kept::{KeptPlace, KeptSource, KeptStrip};
 use crate::machine::tile::run::run_region;
 use crate::operator::cell::{Cell, Run, Strips};
-use crate::operator::fold_kernel::CHUNK;
-use crate::operator::meter::Watch;
 use crate::program::{Instruction, Routine};
 use crate::value::shape::PerAxis;
 use crate::value::{ScalarType, ScalarValue};

@@ -14,6 +14,7 @@
 //! `CEMBRA_ROWS` gives another number of rows, `CEMBRA_ONLY` a part of the names of operators. Giving memory back, after
 //! the question that says no, does not count.
 
+use crate::array::meter::Watch;
 use crate::builtins::table;
 use crate::frame::Frame;
 use crate::machine::asks::{arguments, lists};
@@ -24,7 +25,6 @@ use crate::machine::invoke::bind;
 use crate::machine::options::RunOptions;
 use crate::machine::stops::chain;
 use crate::operator::Overload;
-use crate::operator::meter::Watch;
 use crate::value::nd_type::Axes;
 use crate::value::{
     ArrayClass, ArrayRows, Budget, CancelToken, Edge, Exhausted, Fault, NdRows, NdType, ScalarType,

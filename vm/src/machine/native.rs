@@ -14,6 +14,7 @@
 //!    beyond that is interpreted, so that any depth of calls is safe.
 //! 4. Wherever compiled code calls, operands that the cell reads stand in the frame, and so does its result afterwards.
 
+use crate::array::meter::Watch;
 use crate::frame::Frame;
 use crate::frame::frame::ActiveCall;
 use crate::layout::access::Accumulators;
@@ -24,7 +25,6 @@ use crate::machine::options::RunLimits;
 use crate::machine::run::{Halt, Run, stopped};
 use crate::machine::tier::{CompiledTier, Entry, NativeRun};
 use crate::operator::cell::{Cell, NativeRegisters, Registers, State, Stop};
-use crate::operator::meter::Watch;
 use crate::value::Fault;
 use std::mem::{ManuallyDrop, offset_of};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,9 +1,9 @@
 //! What a host may ask of a run: a budget, limits of calls, threads, observation.
 
+use crate::array::meter::{MeterLimits, Watch};
 use crate::machine::observer::Observer;
 use crate::machine::shared::{Share, Used};
 use crate::operator::cell::Strips;
-use crate::operator::meter::{MeterLimits, Watch};
 use crate::value::budget::{Budget, MOST_ARRAY_ROWS};
 use crate::value::{CancelToken, Exhausted};
 use std::cell::Cell;

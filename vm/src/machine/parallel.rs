@@ -11,13 +11,13 @@
 //! 1. Windows of different pieces have no element in common.
 //! 2. When the call ends, nothing is lent to a frame any more.
 
+use crate::array::meter::Meter;
 use crate::frame::Frame;
 use crate::frame::frame::FrameBase;
 use crate::layout::TypedSlot;
 use crate::layout::element_place::{Axis, ElementPlace};
 use crate::layout::nd_handle::{NdHandle, RawElements};
 use crate::operator::copy::copy_elements;
-use crate::operator::meter::Meter;
 use crate::program::parallel::{Parallel, Window};
 use crate::program::{Program, Routine, ValueId};
 use crate::value::array::cell_size;

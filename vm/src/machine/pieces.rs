@@ -10,6 +10,7 @@
 //!    used and raised is looked at in their order.
 //! 2. Pieces run at the same time only if the bytes of their windows lie apart; else one after the other.
 
+use crate::array::meter::{Meter, MeterLimits, Watch};
 use crate::frame::Frame;
 use crate::frame::frame::FrameBase;
 use crate::machine::error::RunErrorKind;
@@ -19,7 +20,6 @@ use crate::machine::parallel::{ParallelCall, Pieces, Worker, copy_plain};
 use crate::machine::routine_code::Code;
 use crate::machine::run::{Halt, Run};
 use crate::operator::cell::Strips;
-use crate::operator::meter::{Meter, MeterLimits, Watch};
 use crate::program::Program;
 use crate::value::budget::Account;
 use crate::value::{Exhausted, Fault};

@@ -10,6 +10,7 @@
 //! Code without calls that runs without limits needs none of this: [`run_directly`], and [`run_scalars`] of scalar cells
 //! only.
 
+use crate::array::meter::{Meter, Watch};
 use crate::frame::Frame;
 use crate::machine::calls::{Calls, Next, use_code};
 use crate::machine::caught::Caught;
@@ -21,7 +22,6 @@ use crate::machine::shared::Used;
 #[cfg(feature = "jit")]
 use crate::machine::tier::Entry;
 use crate::operator::cell::{Cell, Registers, State, Stop};
-use crate::operator::meter::{Meter, Watch};
 use crate::program::Program;
 use crate::value::{Exhausted, Fault};
 use bumpalo::Bump;

@@ -11,8 +11,8 @@
 //! 3. Shares that exist at the same time may each use what was left when they were taken.
 //! 4. Errors name the limit of the whole, not what was left: runs [within](crate::machine::RunOptions::within) a share see to it.
 
+use crate::array::meter::{Meter, MeterLimits, Watch};
 use crate::machine::error::{RunError, RunErrorKind};
-use crate::operator::meter::{Meter, MeterLimits, Watch};
 use crate::value::budget::{Budget, CancelToken, Exhausted, MOST_ARRAY_ROWS};
 use crate::value::{Category, Fault};
 use std::cell::Cell;

@@ -6,6 +6,7 @@
 //! then        the frame runs again and gives what a fresh one gives
 //! ```
 
+use crate::array::meter::Watch;
 use crate::builtins::table;
 use crate::frame::Frame;
 use crate::layout::{FrameLayout, TypedSlot};
@@ -15,7 +16,6 @@ use crate::machine::error::RunError;
 use crate::machine::invoke::bind;
 use crate::machine::options::RunOptions;
 use crate::operator::cell::Strips;
-use crate::operator::meter::Watch;
 use crate::program::instruction::Span;
 use crate::program::program::ValueInfo;
 use crate::program::{Body, Program, Routine, ValueId};

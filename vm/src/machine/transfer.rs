@@ -16,13 +16,13 @@
 //!    copied to it.
 //! 4. At the end results that stand on inputs leave first, then what was exchanged goes back, then other results leave.
 
+use crate::array::meter::Meter;
 use crate::layout::TypedSlot;
 use crate::layout::handle::{ArrayHandle, HandleKind};
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::parallel::ParallelCall;
 use crate::operator::cell::Cell;
 use crate::operator::copy::move_value;
-use crate::operator::meter::Meter;
 use crate::program::{Program, Routine, ValueId};
 use crate::value::scalar::HANDLE_SIZE;
 use crate::value::{Fault, QType};

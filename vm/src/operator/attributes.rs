@@ -1,12 +1,12 @@
 //! Attributes of rows: what the row of an operator says of it and of overloads added later, for those who differentiate and
 //! compile them.
 
+use crate::array::recipe::Recipe;
+use crate::array::special::SpecialFunction;
 use crate::operator::facts::{Facts, Linear, Slope};
 use crate::operator::family::Family;
 use crate::operator::fusible::Fusible;
 use crate::operator::primitive::Primitive;
-use crate::operator::recipe::Recipe;
-use crate::operator::special::SpecialFunction;
 use crate::strip::{List, RecordedFunction, Term};
 
 impl Family {

@@ -9,15 +9,15 @@
 //! 2. The result shares no byte with an argument, except that a tuple's field may already stand in
 //!    its place.
 
+use crate::array::block::Column;
+use crate::array::meter::Meter;
+use crate::array::read_rows::ReadRows;
 use crate::frame::typed::{read_value, write_value};
 use crate::layout::access::{PlainSlot, SlotType, Text};
 use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
 use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
-use crate::operator::block::Column;
 use crate::operator::copy::move_value;
-use crate::operator::meter::Meter;
-use crate::operator::read_rows::ReadRows;
 use crate::value::nd_type::ND_ELEMENTS;
 use crate::value::{ArrayRows, Edge, Fault, NdView, QType, ScalarType, Value};
 use bumpalo::Bump;

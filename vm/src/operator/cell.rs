@@ -19,9 +19,9 @@
 //! 3. It touches only the bytes of its operands and result, and `state.registers`.
 //! 4. It returns null after setting `stop` of the registers, or a cell to resume at.
 
+use crate::array::meter::Meter;
 use crate::layout::access::Accumulators;
 use crate::operator::general::GeneralCall;
-use crate::operator::meter::Meter;
 use crate::value::Fault;
 use bumpalo::Bump;
 #[cfg(feature = "jit")]

@@ -1,8 +1,8 @@
 //! Overloads of closures that capture, as hosts write them.
 
+use crate::array::function::Outcome;
 use crate::layout::PlainSlot;
 use crate::operator::family::Family;
-use crate::operator::function::Outcome;
 
 impl Family {
     /// Adds a closure of one plain operand, which may capture, and its lifted form.

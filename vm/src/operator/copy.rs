@@ -1,9 +1,9 @@
 //! Copies: values from slot to slot and elements to cells, with memory counted and polls in between.
 
+use crate::array::meter::{Meter, STRIDE};
 use crate::layout::access::{Bytes, SlotType, Text};
 use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
 use crate::layout::nd_handle::NdHandle;
-use crate::operator::meter::{Meter, STRIDE};
 use crate::value::budget::{Account, reserve};
 use crate::value::{Fault, NdView, QType, ScalarType};
 

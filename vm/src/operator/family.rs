@@ -13,21 +13,21 @@
 //! a missing result; over rows of columns the two have one code. The `exact_*` forms add only what is written, for operators that have their own
 //! rules for missing values.
 
+use crate::array::block::BlockKernel;
+use crate::array::block_rows::{rows1, rows1_in_place, rows2, rows2_in_place};
+use crate::array::function::Outcome;
+use crate::array::recipe::Recipe;
+use crate::array::special::SpecialFunction;
 use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
-use crate::operator::block::BlockKernel;
-use crate::operator::block_rows::{rows1, rows1_in_place, rows2, rows2_in_place};
 use crate::operator::call::KernelCall;
 use crate::operator::facts::{Class, Facts};
-use crate::operator::function::Outcome;
 use crate::operator::fusible::Fusible;
 use crate::operator::general::{GeneralKernel, LiftedKernel};
 use crate::operator::lifting::Each;
 use crate::operator::primitive::Primitive;
-use crate::operator::recipe::Recipe;
 use crate::operator::scalar::{self, Typed};
 use crate::operator::signature::{Effects, Kernel, Overload};
-use crate::operator::special::SpecialFunction;
 use crate::value::nd_view::NdCell;
 use crate::value::{Fault, QType};
 use crate::vector::math::MathOperand;

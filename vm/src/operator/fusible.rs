@@ -2,8 +2,8 @@
 //!
 //! The row of an operator names its operation. [`fused`](crate::operator::fused) has the pairs.
 
+use crate::array::function::LateFault;
 use crate::layout::PlainSlot;
-use crate::operator::function::LateFault;
 use crate::value::Fault;
 
 /// The fault of an integer result beyond INT64.

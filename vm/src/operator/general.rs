@@ -1,9 +1,9 @@
 //! General kernels: closures over a [`KernelCall`], and kernels bound to slots.
 
+use crate::array::meter::Meter;
 use crate::frame::typed::write_zero;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::KernelCall;
-use crate::operator::meter::Meter;
 use crate::value::budget::Account;
 use crate::value::{Category, Fault, QType};
 use bumpalo::Bump;

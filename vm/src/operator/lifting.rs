@@ -6,8 +6,8 @@
 //! math.add(NDARRAY_FLOAT64_NN, NDARRAY_FLOAT64_1N)     is math.add(FLOAT64, FLOAT64) over elements
 //! ```
 
-use crate::operator::block::MAX_OPERANDS;
-use crate::operator::block::RowFault;
+use crate::array::block::MAX_OPERANDS;
+use crate::array::block::RowFault;
 use crate::operator::call::KernelCall;
 use crate::operator::pointwise::{Pointwise, common_size, elements};
 use crate::operator::row_by_row::RowByRow;
@@ -63,7 +63,7 @@ impl Each {
         }
         let result = self.array_of(single.result().scalar()?, args)?;
         let kernel = match single.kernel() {
-            Kernel::Scalar(kernel) => Kernel::Pointwise(Pointwise { kernel: kernel.block }),
+            Kernel::Scalar(kernel) => Kernel::Map(Pointwise { kernel: kernel.block }),
             _ => {
                 let kernel = RowByRow::new(single)?;
                 Kernel::general(move |call| run_one_by_one(&kernel, call))

@@ -3,7 +3,8 @@
 //! ```text
 //! OperatorTable ── Family "math.add" ── Overload (FLOAT64, FLOAT64) -> FLOAT64 ── Kernel
 //!                     meaning, effects,    exact types                 Scalar: threaded code
-//!                     cost, partials                                   General: a closure on a Call
+//!                     cost, partials                                   Map, Fold, Scan: kernels of `array`
+//!                                                                      General: a closure on a Call
 //! ```
 //!
 //! A *scalar kernel* takes and gives plain values. It is compiled once per combination of operand
@@ -12,10 +13,6 @@
 //! text, tuples and host functions use it.
 
 mod attributes;
-pub mod block;
-mod block_loops;
-mod block_rows;
-pub mod block_select;
 pub mod call;
 pub mod cell;
 mod closures;
@@ -24,41 +21,23 @@ pub(crate) mod element;
 pub(crate) mod element_type;
 pub mod facts;
 pub mod family;
-pub(crate) mod fold_kernel;
-mod fold_memory;
-mod fold_results;
-pub mod function;
 pub(crate) mod fused;
 pub(crate) mod fusible;
 pub mod general;
 pub mod general_cell;
 pub mod lifting;
-pub mod meter;
-pub(crate) mod nd_pairs;
-pub mod nd_walk;
 pub(crate) mod operand_view;
 pub mod pointwise;
 pub mod primitive;
-pub(crate) mod read_rows;
-pub mod recipe;
-pub(crate) mod reduction;
 mod results;
 pub mod row_by_row;
-pub(crate) mod row_fold;
-pub(crate) mod row_moves;
-pub mod rows_out;
-pub(crate) mod runs;
 pub mod scalar;
-pub mod scan;
-pub(crate) mod side_by_side;
 pub mod signature;
-pub mod special;
 pub mod table;
 mod ternary;
 #[cfg(doctest)]
 mod thread_safety;
 pub mod threaded;
-pub(crate) mod whole_fold;
 
 pub use call::KernelCall;
 pub use facts::Facts;

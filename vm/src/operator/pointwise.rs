@@ -9,12 +9,12 @@
 //! Rows have one size. Axes are broadcast as in [`broadcast`](crate::value::broadcast): where an array repeats, its
 //! stride is 0. Scalars and optionals stand for a value in every row and are not copied.
 
-use crate::operator::block::{
+use crate::array::block::{
     BlockKernel, Column, IN_ORDER, MAX_OPERANDS, Operands, RowFault, Target, intersect,
 };
+use crate::array::meter::STRIDE;
+use crate::array::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::operator::call::KernelCall;
-use crate::operator::meter::STRIDE;
-use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
 use crate::value::nd_type::MAX_RANK;
@@ -125,7 +125,7 @@ impl Pointwise {
     }
 
     /// # Safety
-    /// The contract of [`BlockRun`](crate::operator::block::BlockRun) for the operands that come first.
+    /// The contract of [`BlockRun`](crate::array::block::BlockRun) for the operands that come first.
     unsafe fn run_block(
         &self,
         columns: &[Column; MAX_OPERANDS],

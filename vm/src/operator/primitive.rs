@@ -1,6 +1,6 @@
 //! Primitives: what operators do that may refuse their operands, for compilers of programs.
 //!
-//! A [recipe](crate::operator::recipe) says what an operator computes that always gives a value. A primitive says it of one
+//! A [recipe](crate::array::recipe) says what an operator computes that always gives a value. A primitive says it of one
 //! that may raise: compiled code computes the usual case, and where there is no result, the code of the cell raises.
 //!
 //! The row of an operator names its primitive; the types are those of the overload.

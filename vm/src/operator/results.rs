@@ -1,12 +1,12 @@
 //! Results of a call that grow with rows: charged, sized on the run's meter, and written.
 
+use crate::array::meter::Meter;
+use crate::array::rows_out::RowsOut;
 use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, SequenceHandle, TextHandle};
 use crate::layout::nd_handle::NdHandle;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::KernelCall;
 use crate::operator::copy::copy_elements;
-use crate::operator::meter::Meter;
-use crate::operator::rows_out::RowsOut;
 use crate::value::budget::{Account, reserve};
 use crate::value::ndarray::{NdRows, check_shape};
 use crate::value::{ArrayRows, Edge, Fault, NdType, QType, ScalarType};

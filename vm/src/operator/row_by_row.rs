@@ -4,16 +4,16 @@
 //! strings.upper(DENSE_ARRAY_TEXT)    for each row:  [row] ── strings.upper ──> [result] ──> row of the result
 //! ```
 
+use crate::array::block::RowFault;
+use crate::array::meter::{Meter, SLOW_STRIDE};
+use crate::array::rows_out::RowsOut;
 use crate::frame::{FrameError, FramePool};
 use crate::layout::FrameLayout;
 use crate::layout::access::{Bytes, SlotType, Text};
 use crate::layout::handle::{BytesHandle, TextHandle};
 use crate::layout::slot::TypedSlot;
-use crate::operator::block::RowFault;
 use crate::operator::call::KernelCall;
 use crate::operator::general::GeneralCall;
-use crate::operator::meter::{Meter, SLOW_STRIDE};
-use crate::operator::rows_out::RowsOut;
 use crate::operator::signature::Overload;
 use crate::value::array::{ArrayRows, cell_size};
 use crate::value::budget::{Account, reserve};

@@ -4,12 +4,12 @@
 //! it. Each kernel is therefore compiled into `run` functions with the operation inlined, one per
 //! *mode*: which operands come from the accumulators, and whether the result is stored.
 
+use crate::array::block::BlockKernel;
+use crate::array::block_loops::{block1, block2, block3, block4};
+use crate::array::function::{Outcome, function};
 use crate::layout::PlainSlot;
 use crate::layout::access::{Accumulator, Accumulators};
-use crate::operator::block::BlockKernel;
-use crate::operator::block_loops::{block1, block2, block3, block4};
 use crate::operator::cell::{Cell, State, go, next, raise};
-use crate::operator::function::{Outcome, function};
 use crate::operator::threaded::{
     Carried, FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
 };

@@ -1,22 +1,23 @@
 //! Overloads: one operator for exact types, and what may be assumed of it.
 
+use crate::array::block::BlockKernel;
+use crate::array::fold_kernel::FoldKernel;
+use crate::array::recipe::Recorded;
+#[cfg(feature = "jit")]
+use crate::array::recipe::{Recipe, fast_path};
+use crate::array::runs::Runs;
+use crate::array::scan::ScanKernel;
+use crate::array::special::SpecialFunction;
 use crate::layout::slot::TypedSlot;
-use crate::operator::block::BlockKernel;
 use crate::operator::call::KernelCall;
 use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::operand_view::OperandView;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
-use crate::operator::recipe::Recorded;
-#[cfg(feature = "jit")]
-use crate::operator::recipe::{Recipe, fast_path};
-use crate::operator::reduction::ReductionKernel;
 use crate::operator::scalar::ScalarKernel;
-use crate::operator::scan::ScanKernel;
-use crate::operator::special::SpecialFunction;
 use crate::operator::threaded::Threaded;
 use crate::strip::{List, Term};
-use crate::value::{Fault, QType};
+use crate::value::{Axes, Fault, QType};
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,11 +63,12 @@ pub(crate) enum Kernel {
     /// Threaded code on an array and plain values: one element is read or written.
     Element(Threaded),
     /// Code over rows or elements of arrays.
-    Pointwise(Pointwise),
-    /// Code that reduces the rows of an array, or axes of an n-dimensional array that stand together.
-    Reduction(ReductionKernel),
-    /// Running sums along the last axis of an n-dimensional array.
-    Scan(ScanKernel),
+    Map(Pointwise),
+    /// Code that makes one value of the rows of an array, or of elements along axes between which there are unit axes only:
+    /// over whole arrays and over blocks. The axis of rows is the first one.
+    Fold { whole: GeneralKernel, fold: FoldKernel, axes: Axes },
+    /// Running sums along the last axis of an n-dimensional array: over whole arrays and over blocks.
+    Scan { whole: GeneralKernel, scan: ScanKernel },
     /// A closure on the slots as they are.
     General(GeneralKernel),
     /// A closure on the values behind optional arguments; the result is optional.
@@ -119,7 +121,7 @@ impl Kernel {
     /// The code over rows or elements, if that is what the kernel is.
     pub(crate) fn block(&self) -> Option<&BlockKernel> {
         match self {
-            Kernel::Pointwise(pointwise) => Some(&pointwise.kernel),
+            Kernel::Map(pointwise) => Some(&pointwise.kernel),
             _ => None,
         }
     }
@@ -135,12 +137,23 @@ impl Kernel {
 
     /// True of code over rows or elements, which a region runs where they stand.
     pub(crate) fn goes_over_rows(&self) -> bool {
-        matches!(self, Kernel::Pointwise(_) | Kernel::Reduction(_) | Kernel::Scan(_))
+        matches!(self, Kernel::Map(_) | Kernel::Fold { .. } | Kernel::Scan { .. })
     }
 
     /// True if the result has not the rows or elements of the operands, which become one or fewer.
     pub(crate) fn reduces(&self) -> bool {
-        matches!(self, Kernel::Reduction(_))
+        matches!(self, Kernel::Fold { .. })
+    }
+
+    /// The code of a fold of the rows of the first argument.
+    pub fn fold_of_rows(fold: FoldKernel) -> Kernel {
+        let whole = GeneralKernel::new(move |call| {
+            let (column, runs) = (call.column(0), Runs { run: call.array(0).len(), count: 1, width: 1 });
+            let (meter, arena, out) = (call.meter(), call.arena(), call.result_place());
+            // SAFETY: the column has the rows; the overload was made for their type and that of the result.
+            unsafe { fold.fold_all(column, runs, out, arena, meter) }
+        });
+        Kernel::Fold { whole, fold, axes: Axes::new([0]).expect("an axis") }
     }
 
     /// A closure on the slots as they are.
@@ -238,7 +251,7 @@ impl Overload {
     /// operators that never raise: a fold that needs no element gives a value of any array.
     pub fn may_raise(&self) -> bool {
         match &self.kernel {
-            Kernel::Reduction(kernel) => kernel.fold.needs.is_some(),
+            Kernel::Fold { fold, .. } => fold.needs.is_some(),
             _ => !self.effects.is_total(),
         }
     }
@@ -292,7 +305,7 @@ impl Overload {
     }
 
     /// Adds to a list what the operator computes of one row, or of plain values, by its
-    /// [recipe](crate::operator::recipe); `None` if it has none for these operands.
+    /// [recipe](crate::array::recipe); `None` if it has none for these operands.
     pub fn record(&self, list: &mut List, operands: &[Recorded]) -> Option<Recorded> {
         let kernel = self.rows_kernel()?;
         kernel.recipe?.record(list, operands, kernel.is_lifted)
@@ -348,12 +361,13 @@ impl Overload {
     pub fn bind_general(&self, args: Box<[TypedSlot]>, out: TypedSlot) -> Option<GeneralCall> {
         match &self.kernel {
             Kernel::Scalar(_) | Kernel::Element(_) => None,
-            Kernel::Pointwise(kernel) => {
+            Kernel::Map(kernel) => {
                 let kernel = *kernel;
                 Some(GeneralCall::new(GeneralKernel::new(move |call| kernel.run(call)), args, out))
             }
-            Kernel::Reduction(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
-            Kernel::Scan(kernel) => Some(GeneralCall::new(kernel.whole.clone(), args, out)),
+            Kernel::Fold { whole, .. } | Kernel::Scan { whole, .. } => {
+                Some(GeneralCall::new(whole.clone(), args, out))
+            }
             Kernel::General(kernel) if self.updates() => {
                 Some(GeneralCall::updating(kernel.clone(), args, out))
             }

@@ -1,9 +1,9 @@
 //! Rows of operators of three and four operands.
 
+use crate::array::function::Outcome;
 use crate::layout::PlainSlot;
 use crate::layout::access::PlainScalar;
 use crate::operator::family::Family;
-use crate::operator::function::Outcome;
 use crate::operator::scalar::{self, Typed};
 use crate::vector::Level;
 

@@ -8,8 +8,8 @@
 //! Factors are small, and values are compared with [`AFFINE_RANGE`] before the loop: nothing overflows on the way to an index, so that sums
 //! and products need no check of their own.
 
+use crate::array::recipe::Recorded;
 use crate::operator::primitive::Primitive;
-use crate::operator::recipe::Recorded;
 use crate::operator::{Kernel, Overload};
 use crate::program::instruction::{Instruction, ValueId};
 use crate::program::program::{Owners, Routine};

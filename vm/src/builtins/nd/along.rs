@@ -1,7 +1,7 @@
 //! Along axes: elements taken by their places, arrays put one after the other.
 
+use crate::array::meter::{Meter, STRIDE};
 use crate::operator::copy::copy_elements_since;
-use crate::operator::meter::{Meter, STRIDE};
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::array::cell_size;
 use crate::value::broadcast::check_count;

@@ -1,12 +1,11 @@
 //! Sums over the pairs of elements of two arrays: inner product, squared distance.
 
+use crate::array::fold_kernel::FoldKernel;
+use crate::array::meter::{Meter, STRIDE, Scratch};
+use crate::array::nd_pairs::{OfPair, Product, SquaredDifference, kernel, sum_of_pairs};
 use crate::layout::PlainSlot;
 use crate::operator::facts::{Facts, Linear};
-use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::general::GeneralKernel;
-use crate::operator::meter::{Meter, STRIDE, Scratch};
-use crate::operator::nd_pairs::{OfPair, Product, SquaredDifference, kernel, sum_of_pairs};
-use crate::operator::reduction::ReductionKernel;
 use crate::operator::{Family, Kernel, KernelCall, Overload};
 use crate::value::broadcast::common_shape;
 use crate::value::nd_view::NdCell;
@@ -50,7 +49,7 @@ fn overload<P: OfPair>(family: &Family, args: &[QType]) -> Option<Overload> {
         _ => return None,
     };
     let whole = GeneralKernel::new(run);
-    Some(family.make(args, QType::Scalar(result), Kernel::Reduction(ReductionKernel { whole, fold, axes })))
+    Some(family.make(args, QType::Scalar(result), Kernel::Fold { whole, fold, axes }))
 }
 
 /// The code over whole arrays.

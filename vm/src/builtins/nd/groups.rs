@@ -5,11 +5,11 @@
 //! (300, 2) -> (2)     columns side by side, by rows of the array; or gathered, up to sixteen groups at a time
 //! ```
 
+use crate::array::meter::{Meter, STRIDE};
+use crate::array::runs::{Runs, result_shape, runs};
 use crate::layout::PlainSlot;
 use crate::operator::KernelCall;
 use crate::operator::copy::copy_elements;
-use crate::operator::meter::{Meter, STRIDE};
-use crate::operator::runs::{Runs, result_shape, runs};
 use crate::value::nd_view::NdCell;
 use crate::value::shape::PerAxis;
 use crate::value::{Axes, Fault, NdView, QType};

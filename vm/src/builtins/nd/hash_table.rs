@@ -8,7 +8,7 @@
 //! Keys and table are arrays like others: the table has twice as many cells as there are keys or more, a power of 2, and grows
 //! with them. A table that does not fit its keys finds nothing or raises; it never leads outside.
 
-use crate::operator::meter::Meter;
+use crate::array::meter::Meter;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::nd_view::{NdCell, NdView};
 use crate::value::qtype::{FLOAT64, INT64};

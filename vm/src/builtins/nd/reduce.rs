@@ -8,14 +8,13 @@
 //! The elements that become one are taken in the order of their places, the last axis fastest, however they lie in
 //! memory: the result does not depend on strides.
 
+use crate::array::fold_kernel::FoldKernel;
+use crate::array::meter::STRIDE;
+use crate::array::runs::{Runs, check_elements, runs};
+use crate::array::whole_fold::fold_cells;
 use crate::builtins::nd::groups::{InOrder, are_together, by_columns, reduce};
 use crate::layout::PlainSlot;
-use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::general::GeneralKernel;
-use crate::operator::meter::STRIDE;
-use crate::operator::reduction::ReductionKernel;
-use crate::operator::runs::{Runs, check_elements, runs};
-use crate::operator::whole_fold::fold_cells;
 use crate::operator::{Family, Kernel, KernelCall, Overload};
 use crate::value::nd_view::NdCell;
 use crate::value::qtype::{FLOAT64, INT64};
@@ -115,7 +114,7 @@ fn folding(
             whole(call, axes)
         });
         match are_together(axes, |axis| t.is_unit(axis)) {
-            true => Kernel::Reduction(ReductionKernel { whole, fold, axes }),
+            true => Kernel::Fold { whole, fold, axes },
             false => Kernel::General(whole),
         }
     })

@@ -1,10 +1,10 @@
 //! Running sums: along axes, each element becomes the sum up to it.
 
+use crate::array::meter::{Meter, STRIDE};
+use crate::array::scan::{self, Direction, ScanKernel, Summand};
 use crate::builtins::nd::along::only;
 use crate::builtins::nd::reduce::wide;
 use crate::operator::general::GeneralKernel;
-use crate::operator::meter::{Meter, STRIDE};
-use crate::operator::scan::{self, Direction, ScanKernel, Summand};
 use crate::operator::{Family, Kernel, KernelCall};
 use crate::value::nd_view::NdCell;
 use crate::value::shape::PerAxis;
@@ -80,7 +80,7 @@ fn cumsum(t: NdType, axes: Axes, result: NdType, direction: Direction) -> Option
         _ => return Some(Kernel::General(whole)),
     };
     Some(match is_last(t, axes) {
-        true => Kernel::Scan(ScanKernel { whole, block, direction }),
+        true => Kernel::Scan { whole, scan: ScanKernel { block, direction } },
         false => Kernel::General(whole),
     })
 }
@@ -107,7 +107,7 @@ fn in_groups<R: NdCell + bytemuck::Pod + Summand>(t: NdType, direction: Directio
         let size = view.shape().last().copied().unwrap_or(1);
         scan::sum_in_groups(cells, size, direction, meter)
     });
-    Kernel::Scan(ScanKernel { whole, block: scan::in_groups::<R>(direction), direction })
+    Kernel::Scan { whole, scan: ScanKernel { block: scan::in_groups::<R>(direction), direction } }
 }
 
 /// Writes the elements in another type.

@@ -7,11 +7,11 @@
 //! data       [time, energy], by columns   gathered, a block at a time
 //! ```
 
+use crate::array::block::Column;
+use crate::array::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Region};
-use crate::operator::block::Column;
 use crate::operator::cell::Strips;
-use crate::operator::nd_walk::{Position, Space, Walk, repeats_by_type};
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
 use crate::value::shape::{Shape, Strides, padded};

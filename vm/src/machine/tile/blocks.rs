@@ -1,14 +1,14 @@
 //! What all blocks of a region have in common while it runs, and what reductions take in.
 
+use crate::array::block::Column;
+use crate::array::meter::Watch;
+use crate::array::runs::Runs;
+use crate::array::scan::Direction;
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::lent::Lent;
 use crate::machine::tile::region::{MemberFault, Region};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::LoadedStrip;
-use crate::operator::block::Column;
-use crate::operator::meter::Watch;
-use crate::operator::runs::Runs;
-use crate::operator::scan::Direction;
 use bumpalo::Bump;
 
 /// What all blocks of a run have in common.

@@ -12,7 +12,6 @@ use crate::machine::tile::strip_order::Item;
 use crate::machine::tile::strip_plan::{self, Lanes, complete_if, last_readers};
 use crate::machine::tile::views::Views;
 use crate::operator::Kernel;
-use crate::operator::reduction::ReductionKernel;
 use crate::program::Routine;
 use crate::program::program::Owners;
 use crate::value::array::ROWS_OF_A_WORD;
@@ -52,7 +51,7 @@ pub(in crate::machine) fn build(
     });
     let streams = columns.streams(group.extent) + outputs.len();
     let block_of = |scratch: &Scratch| block_rows(group.extent, streams + scratch.places);
-    let is_lone_fold = matches!(columns.kernels[..], [Kernel::Reduction(_)]) && group.extent == Extent::Rows;
+    let is_lone_fold = matches!(columns.kernels[..], [Kernel::Fold { .. }]) && group.extent == Extent::Rows;
     let block = if is_lone_fold { LONE_BLOCK } else { block_of(&scratch) };
     let place = |number: usize| match scratch.place.get(&number) {
         Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
@@ -66,8 +65,8 @@ pub(in crate::machine) fn build(
     let of_kind = |kind: fn(&Kernel) -> bool| -> Vec<usize> {
         columns.members().filter(|number| kind(columns.kernels[*number])).collect()
     };
-    let scans = of_kind(|kernel| matches!(kernel, Kernel::Scan(_)));
-    let folds = of_kind(|kernel| matches!(kernel, Kernel::Reduction(_)));
+    let scans = of_kind(|kernel| matches!(kernel, Kernel::Scan { .. }));
+    let folds = of_kind(|kernel| matches!(kernel, Kernel::Fold { .. }));
     let numbers = [&scans, &folds].map(Vec::as_slice);
     let pass = |number: usize| step(&columns, number, numbers);
     let passes = scratch.schedule(columns.members().map(pass).collect(), &columns, block);
@@ -79,7 +78,7 @@ pub(in crate::machine) fn build(
     let is_of_axes = matches!(group.extent, Extent::Elements(_));
     let short = (is_of_axes && wants_long_runs).then(|| plan(false)).flatten();
     let fold = |number: &usize| match columns.kernels[*number] {
-        Kernel::Reduction(ReductionKernel { fold, axes, .. }) => Fold {
+        Kernel::Fold { fold, axes, .. } => Fold {
             ip: group.members[*number].ip,
             kernel: *fold,
             axes: *axes,
@@ -139,8 +138,8 @@ fn member(columns: &Columns<'_>, lanes: &Lanes, number: usize, ip: u32, place: P
 /// The pass of a member; its number is that among the running sums or folds.
 fn step(columns: &Columns<'_>, number: usize, [scans, folds]: [&[usize]; 2]) -> Step {
     let code = match columns.kernels[number] {
-        Kernel::Scan(scan) => Code::Scan(scan.block, position(scans, &number)),
-        Kernel::Reduction(_) => Code::Fold(position(folds, &number)),
+        Kernel::Scan { scan, .. } => Code::Scan(scan.block, position(scans, &number)),
+        Kernel::Fold { .. } => Code::Fold(position(folds, &number)),
         _ => {
             let kernel = columns.block_kernel(number).expect("a member over rows");
             Code::Rows { run: kernel.run(Level::best()), is_lifted: kernel.is_lifted }

@@ -1,12 +1,12 @@
 //! The choice of a run: strips where they are compiled, else passes; and when to compile them.
 
+use crate::array::block::Column;
 use crate::machine::tile::access::Access;
 use crate::machine::tile::lowered::Lowered;
 use crate::machine::tile::region::Region;
 use crate::machine::tile::report::{ColumnOf, StripReport};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::{Group, LoadedStrip, StripPlan, Variant};
-use crate::operator::block::Column;
 use crate::operator::cell::Strips;
 use crate::strip::{Code, Refused, load};
 use bumpalo::Bump;

@@ -7,15 +7,15 @@
 //! The same as [strip folds](super::strip_folds), for one call of one strip: nothing goes on in another call, no list of parts
 //! is kept, and there are no leaves.
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::{CHUNK, Folded};
+use crate::array::runs::Runs;
 use crate::machine::tile::choose::Choice;
 use crate::machine::tile::lowered::{Present, Stage, StripFold};
 use crate::machine::tile::region::{MemberFault, Region};
 use crate::machine::tile::strip_folds::words_of;
 use crate::machine::tile::strips::LoadedStrip;
-use crate::operator::block::Column;
 use crate::operator::cell::Registers;
-use crate::operator::fold_kernel::{CHUNK, Folded};
-use crate::operator::runs::Runs;
 use crate::strip::LaneFold;
 use crate::value::budget::Account;
 use crate::vector::first_stage::LANE_WORDS;

@@ -12,15 +12,15 @@
 //! Running sums are carried from block to block on one thread; those from the other end have all blocks computed from
 //! the last to the first.
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::{CHUNK, Folded};
+use crate::array::runs::Runs;
 use crate::machine::tile::blocks::{Blocks, Outcome};
 use crate::machine::tile::lowered::Stage;
 use crate::machine::tile::region::{Fold, MemberFault};
 use crate::machine::tile::strip_folds::StripFolds;
 use crate::machine::tile::strips::LoadedStrip;
 use crate::machine::tile::worker::Worker;
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::{CHUNK, Folded};
-use crate::operator::runs::Runs;
 use crate::value::array::ROWS_OF_A_WORD;
 use bumpalo::Bump;
 use std::ops::Range;

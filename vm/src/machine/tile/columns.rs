@@ -1,12 +1,12 @@
 //! Columns of a region that is built: what its members read from the frame, and what they compute.
 
+use crate::array::block::{BlockKernel, Column};
+use crate::array::nd_walk::repeats_by_type;
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::machine::tile::plan::{Extent, Planned};
 use crate::machine::tile::region::{Input, InputPlace, Through};
 use crate::machine::tile::views::Views;
 use crate::operator::Kernel;
-use crate::operator::block::{BlockKernel, Column};
-use crate::operator::nd_walk::repeats_by_type;
 use crate::program::{Instruction, Routine, ValueId};
 use crate::value::array::cell_size;
 use crate::value::qtype::INT64;

@@ -1,11 +1,11 @@
 //! Folds of a region: what is known before the first block, and the results when all blocks have been seen.
 
+use crate::array::fold_kernel::{Folded, Known};
+use crate::array::meter::Meter;
+use crate::array::runs::{Runs, result_shape, runs};
 use crate::layout::TypedSlot;
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Fold, MemberFault, Region};
-use crate::operator::fold_kernel::{Folded, Known};
-use crate::operator::meter::Meter;
-use crate::operator::runs::{Runs, result_shape, runs};
 use crate::value::budget::Account;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;

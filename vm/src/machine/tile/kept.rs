@@ -8,15 +8,15 @@
 //! Which strip it is, which columns move, and by how much, has been found out; only where memory begins is new in each run.
 //! Along a run, cells stand in order, repeat, or are [chosen by positions](crate::machine::positions), which the strip reads itself.
 
+use crate::array::block::Column;
+use crate::array::nd_walk::Space;
 use crate::machine::positions::Positions;
 use crate::machine::sweep_order::SweepOrder;
 use crate::machine::tile::access::Access;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{InputPlace, Region};
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
-use crate::operator::block::Column;
 use crate::operator::cell::Strips;
-use crate::operator::nd_walk::Space;
 use crate::value::array::cell_size;
 use crate::value::shape::{PerAxis, Strides};
 use crate::value::{NdType, ScalarType};

@@ -6,10 +6,10 @@
 //!                          level 1 | level 2 | level 3 | …    one call
 //! ```
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::CHUNK;
 use crate::machine::tile::kept::{Base, KeptStrip, Steps};
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::CHUNK;
 use crate::value::shape::PerAxis;
 
 impl KeptStrip {

@@ -7,8 +7,8 @@
 //! bitmap    of any bit offset        shifted to words, 64 rows each
 //! ```
 
+use crate::array::block::{Column, rows_of_word};
 use crate::layout::handle::RawRows;
-use crate::operator::block::{Column, rows_of_word};
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use bumpalo::Bump;
 use std::alloc::Layout;

@@ -6,9 +6,9 @@
 //! folds        lanes: of sums of leaves, of folds in any order, spread over 32; of the rows that are present
 //! ```
 
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::{TakeLanes, TakeSpread};
-use crate::operator::recipe::{Recipe, Recorded};
+use crate::array::block::Column;
+use crate::array::fold_kernel::{TakeLanes, TakeSpread};
+use crate::array::recipe::{Recipe, Recorded};
 use crate::strip::{self, BinaryOp, Lane, LaneFold, List, Refused, Sink, Term};
 use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, OfPairs, SumOf};

@@ -1,8 +1,8 @@
 //! Which instructions make a region: the result of [planning](crate::machine::tile::planner).
 
+use crate::array::scan::Direction;
 use crate::layout::TypedSlot;
 use crate::machine::tile::views::Views;
-use crate::operator::scan::Direction;
 use crate::program::{Instruction, Routine};
 use crate::value::{NdType, QType, ScalarType};
 

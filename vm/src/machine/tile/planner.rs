@@ -22,13 +22,13 @@
 //!    now on means what is written there now. If it overwrites only some, the region is closed before.
 //! 4. Instructions that no path reaches do none of this.
 
+use crate::array::scan::Direction;
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent, Group, Plan, Planned};
 use crate::machine::tile::strip_plan::is_side_by_side;
 use crate::machine::tile::uses::{Pending, RegionKey, Uses};
 use crate::machine::tile::views::Views;
 use crate::operator::Kernel;
-use crate::operator::scan::Direction;
 use crate::program::{Body, Instruction, Routine, ValueId};
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ struct Order {
 impl Order {
     fn of(kernel: &Kernel) -> Order {
         match kernel {
-            Kernel::Scan(scan) => Order { direction: Some(scan.direction), is_forward: false },
+            Kernel::Scan { scan, .. } => Order { direction: Some(scan.direction), is_forward: false },
             _ => {
                 let can_raise = kernel.block().is_some_and(|block| block.is_fallible);
                 Order { direction: None, is_forward: can_raise || kernel.reduces() }

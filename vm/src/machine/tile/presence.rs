@@ -8,9 +8,9 @@
 //! A lifted member is present where its operands are. Others say so row by row, unless operands that miss no row leave no
 //! doubt: a choice between two of them misses none.
 
+use crate::array::block::Column;
 use crate::machine::tile::region::{Place, Region};
 use crate::machine::tile::schedule::Presence;
-use crate::operator::block::Column;
 use bumpalo::Bump;
 
 impl Region {

@@ -11,14 +11,14 @@
 //! Every input and every result of a member is a *column*: inputs first, then members in their order.
 //! A column that only members read has a place of one block in scratch memory of the frame.
 
+use crate::array::block::{Column, MAX_OPERANDS};
+use crate::array::fold_kernel::FoldKernel;
+use crate::array::scan::Direction;
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::StripPlan;
-use crate::operator::block::{Column, MAX_OPERANDS};
-use crate::operator::fold_kernel::FoldKernel;
 use crate::operator::operand_view::OperandView;
-use crate::operator::scan::Direction;
 use crate::program::ValueId;
 use crate::value::{Axes, Fault, NdType, QType, ScalarType};
 

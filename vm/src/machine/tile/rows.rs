@@ -6,10 +6,10 @@
 //! y                       lent by the host          in place, or laid out block by block
 //! ```
 
+use crate::array::block::Column;
 use crate::layout::handle::ArrayHandle;
 use crate::machine::tile::lent::{Lent, are_in_place};
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
-use crate::operator::block::Column;
 use crate::operator::call::check_rows;
 use crate::value::{ArrayRows, Fault, ScalarType};
 use bumpalo::Bump;

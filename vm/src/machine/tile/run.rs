@@ -5,6 +5,10 @@
 //! elements    shapes agree   never missing       outputs of that shape      blocks, faults by element
 //! ```
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::Folded;
+use crate::array::meter::Meter;
+use crate::array::runs::Runs;
 use crate::layout::access::Accumulators;
 use crate::layout::handle::ArrayHandle;
 use crate::layout::nd_handle::NdHandle;
@@ -16,11 +20,7 @@ use crate::machine::tile::region::{MemberFault, Region};
 use crate::machine::tile::rows::Loaded;
 use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::steps::Whole;
-use crate::operator::block::Column;
 use crate::operator::cell::{Cell, Registers, State, Strips, next, raise};
-use crate::operator::fold_kernel::Folded;
-use crate::operator::meter::Meter;
-use crate::operator::runs::Runs;
 use crate::value::{ArrayRows, Fault, NdType};
 
 /// Runs the region whose number is in `args[0]`.

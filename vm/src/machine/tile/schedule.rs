@@ -1,7 +1,7 @@
 //! Schedule: what runs for each block of a region, in order, and where it leaves what only the region reads.
 
-use crate::operator::block::{BlockRun, MAX_OPERANDS};
-use crate::operator::scan::ScanRun;
+use crate::array::block::{BlockRun, MAX_OPERANDS};
+use crate::array::scan::ScanRun;
 
 /// What runs for each block, and where it leaves what only the region reads.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Scratch memory of a region: places for the blocks that only its steps read, used again when nobody reads them any more.
 
+use crate::array::fold_kernel::CHUNK;
 use crate::machine::tile::columns::Columns;
 use crate::machine::tile::schedule::{Code, Schedule, Step};
-use crate::operator::fold_kernel::CHUNK;
 use crate::value::array::ROWS_OF_A_WORD;
 use hashbrown::HashMap;
 

@@ -12,17 +12,17 @@
 //!
 //! What is taken in in any order has one row of cells, and parts of whole runs where no sum has leaves.
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::{CHUNK, Folded};
+use crate::array::nd_walk::{Position, Space};
+use crate::array::runs::{Runs, runs};
+use crate::array::side_by_side::SideBySide;
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven};
 use crate::machine::tile::lowered::Stage;
 use crate::machine::tile::region::{Fold, Region};
 use crate::machine::tile::strip_folds::LEAST_RUN;
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::{CHUNK, Folded};
-use crate::operator::nd_walk::{Position, Space};
-use crate::operator::runs::{Runs, runs};
-use crate::operator::side_by_side::SideBySide;
 use crate::strip::Lane;
 use crate::vector::fold::SUMS;
 use crate::vector::leaves::Leaves;

@@ -3,15 +3,15 @@
 //! A region whose rows are one block runs its steps one after the other, and prepares for nothing else: no
 //! [worker](super::worker), no threads.
 
+use crate::array::block::{Column, Operands, RowFault, Target, intersect};
+use crate::array::fold_kernel::Folded;
+use crate::array::scan::{Block, Carry, ScanRun};
 use crate::machine::tile::blocks::Outcome;
 use crate::machine::tile::choose::Choice;
 use crate::machine::tile::rare::Again;
 use crate::machine::tile::region::{Fold, MemberFault, Region};
 use crate::machine::tile::schedule::{Code, Presence, Schedule, Step};
 use crate::machine::tile::strips::LoadedStrip;
-use crate::operator::block::{Column, Operands, RowFault, Target, intersect};
-use crate::operator::fold_kernel::Folded;
-use crate::operator::scan::{Block, Carry, ScanRun};
 use crate::value::Fault;
 use bumpalo::Bump;
 use std::alloc::Layout;

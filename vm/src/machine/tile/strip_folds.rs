@@ -13,11 +13,11 @@
 //! With sums of leaves a call ends with a leaf, or a multiple of eight rows behind the begin of one, as
 //! [strips](crate::strip) want it. All sums of leaves in strips of a region have the same leaves.
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::{CHUNK, Folded};
+use crate::array::runs::Runs;
 use crate::machine::tile::lowered::{Present, Stage, StripFold};
 use crate::machine::tile::strips::LoadedStrip;
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::{CHUNK, Folded};
-use crate::operator::runs::Runs;
 use crate::strip::{Lane, LaneFold};
 use crate::vector::first_stage::{LANE_WORDS, SPREAD_WORDS};
 use crate::vector::lanes::LANES as SPREAD_LANES;

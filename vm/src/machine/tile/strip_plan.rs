@@ -1,5 +1,7 @@
 //! Plans strips: recipes of members, steps, and what strips leave in memory for others.
 
+use crate::array::block::{BlockKernel, MAX_OPERANDS};
+use crate::array::recipe::{Recipe, Recorded};
 use crate::machine::tile::columns::{Columns, Source};
 use crate::machine::tile::lowered::{FoldInStrip, Lowered};
 use crate::machine::tile::rare::{Again, Frequency};
@@ -9,9 +11,7 @@ use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strip_order::{Item, order};
 use crate::machine::tile::strips::{Group, Recording, StripPlan};
 use crate::operator::Kernel;
-use crate::operator::block::{BlockKernel, MAX_OPERANDS};
 use crate::operator::cell::Strips;
-use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
 use crate::value::{Axes, QType, ScalarType};
 use crate::vector::Level;
@@ -68,7 +68,7 @@ pub(super) fn plan(
     let passes = columns.members().len();
     let FoldsAndOrder { fold_of, mut items, is_side_by_side } =
         folds_and_order(columns, &lanes, &recipes, takes_folds, &is_read_outside);
-    let is_scan = |member: usize| matches!(columns.kernels[member], Kernel::Scan(_));
+    let is_scan = |member: usize| matches!(columns.kernels[member], Kernel::Scan { .. });
     let has_whole_runs =
         !columns.members().any(|member| is_scan(member) || fold_of[member].is_some() || can_fire(&member));
     let (mut slow, mut folds_alone, mut of_runs) = (0, 0, 0);
@@ -242,20 +242,20 @@ fn folds(
     let mut axes = None;
     let mut number = 0;
     let mut fold = |member: usize| {
-        let Kernel::Reduction(reduction) = columns.kernels[member] else { return None };
+        let Kernel::Fold { fold: kernel, axes: along, .. } = columns.kernels[member] else { return None };
         number += 1;
-        let (kernel, fold, operands) = (&reduction.fold, number - 1, &columns.operands[member]);
+        let (fold, operands) = (number - 1, &columns.operands[member]);
         let source = operands[0];
         let arg = columns.index(source);
         // The second operand of any other reduction names its axes.
         let other = kernel.pairs.and(operands.get(1)).map(|source| columns.index(*source));
         let first = kernel.first;
-        let [is_one_run, has_last_axes] = runs_of(columns.qtype(source), reduction.axes);
+        let [is_one_run, has_last_axes] = runs_of(columns.qtype(source), *along);
         let is_side_by_side = !is_one_run && !has_last_axes;
         let merge = kernel.take_lanes.filter(|_| is_one_run);
         let has_cells =
             [Some(arg), other].into_iter().flatten().all(|arg| matches!(lanes[arg], Some(Some(_))));
-        let mut has_axes_of_others = || *axes.get_or_insert(reduction.axes) == reduction.axes;
+        let mut has_axes_of_others = || axes.get_or_insert(along) == &along;
         let fits = match (first, merge) {
             _ if is_side_by_side => {
                 takes_side_by_side && has_cells && kernel.side_by_side.is_some() && has_axes_of_others()
@@ -293,9 +293,7 @@ fn folds(
     let mut folds: Vec<Option<FoldInStrip>> = columns.members().map(&mut fold).collect();
     // Where sums of several runs begin and end, those of pairs may not.
     let is_of_runs = |member: usize| match columns.kernels[member] {
-        Kernel::Reduction(reduction) => {
-            !runs_of(columns.qtype(columns.operands[member][0]), reduction.axes)[0]
-        }
+        Kernel::Fold { axes, .. } => !runs_of(columns.qtype(columns.operands[member][0]), *axes)[0],
         _ => false,
     };
     if columns.members().any(|member| folds[member].is_some() && is_of_runs(member)) {
@@ -310,9 +308,7 @@ fn folds(
 /// True if a member is a fold that keeps the least or greatest, which a pass takes twice as long for as a strip.
 fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
     match columns.kernels[member] {
-        Kernel::Reduction(reduction) => {
-            matches!(reduction.fold.first, Some(FirstStage::Least | FirstStage::Greatest))
-        }
+        Kernel::Fold { fold, .. } => matches!(fold.first, Some(FirstStage::Least | FirstStage::Greatest)),
         _ => false,
     }
 }
@@ -320,8 +316,8 @@ fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
 /// True if elements become one side by side, which a pass goes over row by row.
 pub(super) fn is_side_by_side(kernel: &Kernel, operand: &QType) -> bool {
     match kernel {
-        Kernel::Reduction(reduction) => {
-            reduction.fold.side_by_side.is_some() && runs_of(operand, reduction.axes) == [false; 2]
+        Kernel::Fold { fold, axes, .. } => {
+            fold.side_by_side.is_some() && runs_of(operand, *axes) == [false; 2]
         }
         _ => false,
     }

@@ -10,12 +10,12 @@
 //! There is nothing to lay out and no other step, so that a run costs little more than its elements: no blocks, no
 //! [worker](super::worker). What has one value in a run is a constant of the run.
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::CHUNK;
+use crate::array::nd_walk::Position;
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven};
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::CHUNK;
-use crate::operator::nd_walk::Position;
 use bumpalo::Bump;
 use std::ops::Range;
 

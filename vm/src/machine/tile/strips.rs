@@ -17,13 +17,13 @@
 //! 2. Columns that others than the group read are laid out as passes lay them out, presence included.
 //! 3. A fold with a [first stage](crate::vector::first_stage::FirstStage) is taken in by the strip that computes its operand, or reads it.
 
+use crate::array::block::Column;
+use crate::array::recipe::{Recipe, Recorded};
 use crate::machine::tile::access::Access;
 use crate::machine::tile::lowered::{FoldInStrip, Lowered, Part, StripFold, WORDS};
 use crate::machine::tile::rare::{Again, Frequency};
 use crate::machine::tile::schedule::{Presence, Schedule};
-use crate::operator::block::Column;
 use crate::operator::cell::Strips;
-use crate::operator::recipe::{Recipe, Recorded};
 use crate::strip::{self, Lane, Strip};
 use bumpalo::Bump;
 use std::mem::MaybeUninit;

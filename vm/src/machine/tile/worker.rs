@@ -5,6 +5,10 @@
 //!           columns move on       gathered, shifted       between them: ask for the next block
 //! ```
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::Folded;
+use crate::array::nd_walk::Position;
+use crate::array::scan::{Block, Carry};
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
@@ -14,10 +18,6 @@ use crate::machine::tile::schedule::{Code, Presence, Step};
 use crate::machine::tile::steps::{Rows, StepFault, follow_inputs};
 use crate::machine::tile::strip_folds::StripFolds;
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::Folded;
-use crate::operator::nd_walk::Position;
-use crate::operator::scan::{Block, Carry};
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::vector::prefetch::prefetch;
 use bumpalo::Bump;

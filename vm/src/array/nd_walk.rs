@@ -10,7 +10,7 @@
 //! Axes that all operands walk alike are joined. If the last one that is left is long, blocks end where its
 //! *runs* end, and an operand that is in order or repeated along a run is read where it lies.
 
-use crate::operator::block::Column;
+use crate::array::block::Column;
 use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::{Shape, Strides};

@@ -1,7 +1,7 @@
 //! Rows of an argument where they are: in the frame, in a literal, or in memory that a host lends.
 
+use crate::array::block::rows_of_word;
 use crate::layout::handle::RawRows;
-use crate::operator::block::rows_of_word;
 use crate::value::ArrayRows;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use bytemuck::Pod;

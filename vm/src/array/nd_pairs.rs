@@ -5,11 +5,11 @@
 //! y  . . . . . | . . . . .
 //! ```
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, TakeLanes};
+use crate::array::fold_memory::{of_word, to_word};
+use crate::array::runs::Runs;
 use crate::layout::PlainSlot;
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, TakeLanes};
-use crate::operator::fold_memory::{of_word, to_word};
-use crate::operator::runs::Runs;
 use crate::value::Exhausted;
 use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, LANE_WORDS, OfPairs, SPREAD_WORDS, SumOf, sum_of_lanes};

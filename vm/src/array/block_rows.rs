@@ -3,9 +3,9 @@
 //! The function of a host may read the result before it writes it, or write a part only, so that what stands there has to
 //! be values of the type: zeros. A function of our own that is known to write all of it goes without them.
 
+use crate::array::block::{BlockKernel, BlockRun, Column, Operands, RowFault, Target};
+use crate::array::function::function;
 use crate::layout::PlainSlot;
-use crate::operator::block::{BlockKernel, BlockRun, Column, Operands, RowFault, Target};
-use crate::operator::function::function;
 use crate::value::ScalarType;
 use crate::value::nd_view::NdCell;
 use crate::vector::Level;
@@ -61,7 +61,7 @@ fn kernel(run: BlockRun) -> BlockKernel {
 }
 
 /// # Safety
-/// The contract of [`BlockRun`](crate::operator::block::BlockRun).
+/// The contract of [`BlockRun`](crate::array::block::BlockRun).
 unsafe fn run1<F: Fn(&[T], &mut [T]) + Copy, T: PlainSlot + NdCell, const CLEARED: bool>(
     args: Operands<'_>,
     target: Target,
@@ -86,7 +86,7 @@ unsafe fn run1<F: Fn(&[T], &mut [T]) + Copy, T: PlainSlot + NdCell, const CLEARE
 }
 
 /// # Safety
-/// The contract of [`BlockRun`](crate::operator::block::BlockRun).
+/// The contract of [`BlockRun`](crate::array::block::BlockRun).
 unsafe fn run2<
     F: Fn(MathOperand<'_, T>, MathOperand<'_, T>, &mut [T]) + Copy,
     T: PlainSlot + NdCell,

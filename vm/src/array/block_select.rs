@@ -9,7 +9,7 @@
 //!
 //! Cells are chosen by their size, whatever type they are of.
 
-use crate::operator::block::{BlockKernel, BlockRun, Column, Operands, RowFault, Target, rows_of_word};
+use crate::array::block::{BlockKernel, BlockRun, Column, Operands, RowFault, Target, rows_of_word};
 use crate::value::ScalarType;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::vector::Level;

@@ -5,10 +5,10 @@
 //! runs side by side  p0 q0 r0 | p1 q1 r1 | …     rows of parts, all columns at a time
 //! ```
 
+use crate::array::fold_memory::{of_word, to_word};
+use crate::array::meter::STRIDE;
+use crate::array::runs::Runs;
 use crate::layout::PlainSlot;
-use crate::operator::fold_memory::{of_word, to_word};
-use crate::operator::meter::STRIDE;
-use crate::operator::runs::Runs;
 use crate::vector::Level;
 use crate::vector::fold::{Fold, join_leaves};
 use crate::vector::level::Loop;

@@ -12,9 +12,9 @@
 //!
 //! Without success there are no rows.
 
-use crate::operator::meter::Meter;
-use crate::operator::read_rows::ReadRows;
-use crate::operator::rows_out::RowsOut;
+use crate::array::meter::Meter;
+use crate::array::read_rows::ReadRows;
+use crate::array::rows_out::RowsOut;
 use crate::value::array::{ROWS_OF_A_WORD, are_rows, cell_size};
 use crate::value::{ArrayRows, Fault, ScalarValue};
 use bytemuck::Pod;

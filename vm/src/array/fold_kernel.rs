@@ -13,13 +13,13 @@
 //! The parts of all leaves are joined when all blocks have been seen. [Rows](super::row_fold) are one run. Sums over
 //! [pairs](super::nd_pairs) of elements have no leaves, but a sum for each 65,536 elements; counts of rows have neither.
 
+use crate::array::block::Column;
+use crate::array::fold_memory::{PARTS_OF_STRETCHES, lane, most_parts, of_word, room, to_word, zeros};
+use crate::array::fold_results::write_results;
+use crate::array::meter::Watch;
+use crate::array::runs::{Runs, check_elements};
+use crate::array::side_by_side::SideBySide;
 use crate::layout::PlainSlot;
-use crate::operator::block::Column;
-use crate::operator::fold_memory::{PARTS_OF_STRETCHES, lane, most_parts, of_word, room, to_word, zeros};
-use crate::operator::fold_results::write_results;
-use crate::operator::meter::Watch;
-use crate::operator::runs::{Runs, check_elements};
-use crate::operator::side_by_side::SideBySide;
 use crate::value::nd_view::NdCell;
 use crate::value::{Exhausted, Fault};
 use crate::vector::Level;
@@ -41,7 +41,7 @@ pub const CHUNK: usize = 1 << 16;
 #[derive(Clone, Copy)]
 pub(crate) struct FoldKernel {
     /// What there is none of without elements; `None` if there is a result without.
-    pub(super) needs: Option<&'static str>,
+    pub(crate) needs: Option<&'static str>,
     pub(super) step: Step,
     pub(super) finish: Finish,
     /// Words that are kept for each of runs that stand side by side and have at least as many elements; one for each of
@@ -457,8 +457,8 @@ unsafe fn finish<F: Fold<Out: PlainSlot>>(known: Known<'_>, runs: Runs, out: *mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::fold_results::results;
-    use crate::operator::meter::Meter;
+    use crate::array::fold_results::results;
+    use crate::array::meter::Meter;
     use crate::vector::extremes::Best;
     use crate::vector::fold::{self as folds, CountNonZero, Mean, Sum, Truth, fold};
 

@@ -18,8 +18,7 @@
 //! Groups are places of a run from one multiple of eight to the next, whatever end sums begin at, so that blocks and
 //! threads cannot be seen in a sum.
 
-use crate::operator::general::GeneralKernel;
-use crate::operator::meter::{Meter, STRIDE};
+use crate::array::meter::{Meter, STRIDE};
 use crate::value::Fault;
 use std::ops::{Add, Range};
 
@@ -33,10 +32,8 @@ pub(crate) enum Direction {
 }
 
 /// A running sum along the last axis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ScanKernel {
-    /// The code over whole arrays.
-    pub(crate) whole: GeneralKernel,
     /// The code over a block.
     pub(crate) block: ScanRun,
     /// The order of blocks.

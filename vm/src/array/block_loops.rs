@@ -10,9 +10,9 @@
 //! Each loop but the first is compiled once for every [`Level`](crate::vector::Level) that makes a difference. An operand that is
 //! one value for all rows is either read once, or laid out 64 times, so that its loop is the one of rows.
 
+use crate::array::block::{BlockKernel, Column, Operands, RowFault, Target, rows_of_word};
+use crate::array::function::{Outcome, function};
 use crate::layout::PlainSlot;
-use crate::operator::block::{BlockKernel, Column, Operands, RowFault, Target, rows_of_word};
-use crate::operator::function::{Outcome, function};
 use crate::value::ScalarType;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use std::mem::MaybeUninit;
@@ -132,7 +132,7 @@ macro_rules! block_kernel {
         /// Row by row, for functions that can raise.
         ///
         /// # Safety
-        /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
+        /// The contract of [`BlockRun`](crate::array::block::BlockRun).
         unsafe fn $each<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize) -> Ran
         where
             F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
@@ -179,7 +179,7 @@ macro_rules! block_kernel {
         /// All rows, for functions that cannot raise.
         ///
         /// # Safety
-        /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
+        /// The contract of [`BlockRun`](crate::array::block::BlockRun).
         #[inline(always)]
         unsafe fn $name<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize) -> Ran
         where
@@ -204,7 +204,7 @@ macro_rules! block_kernel {
         /// The cells of all rows.
         ///
         /// # Safety
-        /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
+        /// The contract of [`BlockRun`](crate::array::block::BlockRun).
         #[inline(always)]
         unsafe fn $plain<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize)
         where
@@ -236,7 +236,7 @@ macro_rules! block_kernel {
         /// The cells and the presence of all rows, a word of presence at a time.
         ///
         /// # Safety
-        /// The contract of [`BlockRun`](crate::operator::block::BlockRun).
+        /// The contract of [`BlockRun`](crate::array::block::BlockRun).
         #[inline(always)]
         unsafe fn $words<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize)
         where
@@ -292,7 +292,7 @@ macro_rules! block_kernel {
     };
     (@compiled $name:ident $copy:ident $features:literal; $($A:ident),+) => {
         /// # Safety
-        /// The contract of [`BlockRun`](crate::operator::block::BlockRun); the machine has the features.
+        /// The contract of [`BlockRun`](crate::array::block::BlockRun); the machine has the features.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         unsafe fn $copy<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize) -> Ran

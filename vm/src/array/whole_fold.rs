@@ -1,10 +1,10 @@
 //! Folds of whole arrays: all rows or elements at once, outside of regions.
 
+use crate::array::block::Column;
+use crate::array::fold_kernel::{FoldKernel, Known};
+use crate::array::meter::Meter;
+use crate::array::runs::Runs;
 use crate::layout::PlainSlot;
-use crate::operator::block::Column;
-use crate::operator::fold_kernel::{FoldKernel, Known};
-use crate::operator::meter::Meter;
-use crate::operator::runs::Runs;
 use crate::value::Fault;
 use crate::value::budget::Account;
 use crate::value::nd_view::NdCell;

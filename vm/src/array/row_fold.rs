@@ -10,16 +10,12 @@
 //! has the bits of that of an n-dimensional array with zeros. FLOAT32 is added in double and rounded once. To a minimum it
 //! is infinite, or the greatest integer.
 
+use crate::array::block::{Column, rows_of_word};
+use crate::array::fold_kernel::{Cut, FoldKernel, Folded, Known, take, take_lanes_of};
+use crate::array::fold_results::results;
+use crate::array::runs::Runs;
 use crate::layout::PlainSlot;
-use crate::operator::block::{Column, rows_of_word};
-use crate::operator::call::KernelCall;
-use crate::operator::fold_kernel::{Cut, FoldKernel, Folded, Known, take, take_lanes_of};
-use crate::operator::fold_results::results;
-use crate::operator::general::GeneralKernel;
-use crate::operator::reduction::ReductionKernel;
-use crate::operator::runs::Runs;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
-use crate::value::{Axes, Fault};
 use crate::vector::Level;
 use crate::vector::extremes::Best;
 use crate::vector::first_stage::{FirstStage, SumOf as SumKind};
@@ -128,8 +124,8 @@ where
 }
 
 /// The kernel of a fold of rows.
-pub(crate) fn fold_of_rows<R: RowFold>() -> ReductionKernel {
-    of_rows(FoldKernel {
+pub(crate) fn fold_of_rows<R: RowFold>() -> FoldKernel {
+    FoldKernel {
         needs: None,
         step: step::<R>,
         finish: finish::<R>,
@@ -142,7 +138,7 @@ pub(crate) fn fold_of_rows<R: RowFold>() -> ReductionKernel {
         take_spread: None,
         counts: R::COUNTS,
         has_any_parts: R::Fold::HAS_ANY_PARTS,
-    })
+    }
 }
 
 /// How a strip takes rows in: integers wrap in the width of the result.
@@ -156,8 +152,8 @@ fn first_stage<R: RowFold>() -> Option<FirstStage> {
 }
 
 /// The kernel of what the number of rows that are present says, `WHAT` of [`COUNT`], [`ANY`], [`ALL`].
-pub(crate) fn count_of_rows<const WHAT: u8>() -> ReductionKernel {
-    of_rows(FoldKernel {
+pub(crate) fn count_of_rows<const WHAT: u8>() -> FoldKernel {
+    FoldKernel {
         needs: None,
         step: |state, [column, _], rows| {
             // SAFETY: the caller's promise.
@@ -173,7 +169,7 @@ pub(crate) fn count_of_rows<const WHAT: u8>() -> ReductionKernel {
         take_spread: None,
         counts: true,
         has_any_parts: false,
-    })
+    }
 }
 
 /// How many rows are present.
@@ -182,19 +178,6 @@ pub(crate) const COUNT: u8 = 0;
 pub(crate) const ANY: u8 = 1;
 /// Present if all rows are.
 pub(crate) const ALL: u8 = 2;
-
-fn of_rows(fold: FoldKernel) -> ReductionKernel {
-    let axes = Axes::new([0]).expect("an axis");
-    ReductionKernel { whole: GeneralKernel::new(move |call| run(&fold, call)), fold, axes }
-}
-
-/// Folds the rows of the first argument.
-fn run(fold: &FoldKernel, call: &mut KernelCall<'_>) -> Result<(), Fault> {
-    let (column, runs) = (call.column(0), Runs { run: call.array(0).len(), count: 1, width: 1 });
-    let (meter, arena, out) = (call.meter(), call.arena(), call.result_place());
-    // SAFETY: the column has the rows; the overload was made for their type and that of the result.
-    unsafe { fold.fold_all(column, runs, out, arena, meter) }
-}
 
 /// How many rows are present.
 ///
@@ -335,7 +318,7 @@ pub(crate) fn fold_present<R: RowFold>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::meter::Meter;
+    use crate::array::meter::Meter;
     use crate::vector::fold::fold;
     use bumpalo::Bump;
 
@@ -354,7 +337,7 @@ mod tests {
                     (0..rows).map(|row| if is_present(row) { f64::from(values[row]) } else { 0.0 }).collect();
                 let expected = fold::<Sum<f64>>(&filled) as f32;
                 let count = (0..rows).filter(|row| is_present(*row)).count() as u64;
-                let kernel = fold_of_rows::<MeanOf<f32>>().fold;
+                let kernel = fold_of_rows::<MeanOf<f32>>();
                 let runs = Runs { run: rows, count: 1, width: 1 };
                 let mut state =
                     kernel.begin(runs, 0..rows, &arena, Meter::of_default().watch()).expect("memory");

@@ -1,7 +1,7 @@
 //! The rows of a result, to be sized or filled row by row; memory is counted before it is allocated.
 
+use crate::array::meter::Meter;
 use crate::layout::PlainSlot;
-use crate::operator::meter::Meter;
 use crate::value::array::cell_size;
 use crate::value::{ArrayRows, Fault, ScalarType, ScalarValue};
 

@@ -8,7 +8,7 @@
 //!
 //! Sums of floats have eight rows of cells, as a leaf has eight lanes; what may be taken in in any order has one.
 
-use crate::operator::fold_memory::to_word;
+use crate::array::fold_memory::to_word;
 use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, LANE_WORDS, SumOf};
 use crate::vector::fold::{Fold, SUMS};

@@ -1,6 +1,6 @@
 //! What folds keep in the arena of a run: parts of leaves, in words, and lanes of columns.
 
-use crate::operator::meter::{STRIDE, Watch};
+use crate::array::meter::{STRIDE, Watch};
 use crate::value::Exhausted;
 use crate::vector::spread::LEAF;
 use bumpalo::Bump;

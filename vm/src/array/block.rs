@@ -15,9 +15,9 @@
 //!    row is a value of its type, and what comes of it is not looked at.
 //! 3. The result does not depend on the machine: no operation is reordered or contracted.
 
+use crate::array::recipe::Recipe;
+use crate::array::special::SpecialFunction;
 use crate::layout::PlainSlot;
-use crate::operator::recipe::Recipe;
-use crate::operator::special::SpecialFunction;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{ArrayRows, Fault, ScalarType};
 use crate::vector::Level;
@@ -124,7 +124,7 @@ pub struct Target {
 
 impl Target {
     /// The target from a row on, the first one of a word of presence.
-    pub(super) fn at_row(self, row: usize, element: ScalarType) -> Target {
+    pub(crate) fn at_row(self, row: usize, element: ScalarType) -> Target {
         let presence = match self.presence.is_null() {
             true => self.presence,
             false => self.presence.wrapping_add(row / ROWS_OF_A_WORD),

@@ -65,7 +65,7 @@ impl<R: PlainSlot> Outcome<R> for Result<R, LateFault> {
 
 /// The one value of a function type without captures.
 #[inline(always)]
-pub(super) fn function<F: Copy>() -> F {
+pub(crate) fn function<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "a kernel function captures nothing") };
     // SAFETY: `F` has no bytes to initialise, and it is inhabited: every constructor below was given
     // a value of it.

@@ -11,8 +11,8 @@
 //! to compute.
 
 #[cfg(test)]
-use crate::operator::block::{Column, clear_missing};
-use crate::operator::special::{FunctionKind, Refusals, SpecialFunction};
+use crate::array::block::{Column, clear_missing};
+use crate::array::special::{FunctionKind, Refusals, SpecialFunction};
 #[cfg(test)]
 use crate::strip;
 use crate::strip::{
