@@ -61,19 +61,21 @@ fn position(index: i64, size: usize) -> usize {
     index.wrapping_add(from_end) as usize
 }
 
-/// An error for the first index that means no position.
-fn check_indices(indices: &[i64], axis: usize, size: usize, meter: &Meter<'_>) -> Result<(), Fault> {
+/// An error for the first index that means no position; true if some count from the end.
+fn check_indices(indices: &[i64], axis: usize, size: usize, meter: &Meter<'_>) -> Result<bool, Fault> {
+    let mut signs = 0;
     let is_wrong = |index: &i64| position(*index, size) >= size;
     for stride in meter.strides(indices.len()) {
         let indices = &indices[stride?];
-        // Without a way out of the loop, it is one over vectors.
+        // Without a way out of the loops, they are ones over vectors.
+        signs |= indices.iter().fold(0, |signs, index| signs | index);
         if indices.iter().fold(false, |one_is, index| one_is | is_wrong(index)) {
             let wrong = indices.iter().find(|index| is_wrong(index)).expect("one of them is wrong");
             let message = format!("index {wrong} is out of range for axis {axis} of size {size}");
             return Err(Fault::Range { message });
         }
     }
-    Ok(())
+    Ok(signs < 0)
 }
 
 fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
@@ -87,10 +89,16 @@ fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
         }
     };
     let size = x.shape()[axis];
-    check_indices(places, axis, size, meter)?;
+    let positions;
+    let places = match check_indices(places, axis, size, meter)? {
+        false => places,
+        true => {
+            positions = meter.collect(places.iter().map(|index| position(*index, size) as i64))?;
+            &positions
+        }
+    };
     let QType::NdArray(result) = *call.result_type() else {
-        let value =
-            places.iter().map(|index| x.narrowed(0, position(*index, size)..position(*index, size) + 1));
+        let value = places.iter().map(|place| x.narrowed(0, *place as usize..*place as usize + 1));
         let value = value.map(|one| one.scalars().next()).next().flatten();
         call.set_value(&crate::value::Value::Scalar(value.expect("one index of one axis")));
         return Ok(());
@@ -115,7 +123,7 @@ fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
     }
     let (outer, rest) = (x.select_axes(0..axis), x.select_axes(axis + 1..x.rank()));
     let starts = outer.offsets().flat_map(|at| {
-        let along = |index: &i64| position(*index, size) as isize * x.strides()[axis];
+        let along = |place: &i64| *place as isize * x.strides()[axis];
         places.iter().map(move |index| (at as isize + along(index)) as usize)
     });
     let mut since_poll = STRIDE;
@@ -129,7 +137,7 @@ fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
 fn take_cells<const SIZE: usize>(
     from: &[u8],
     (size, inner): (usize, usize),
-    indices: &[i64],
+    places: &[i64],
     target: &mut [u8],
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
@@ -139,19 +147,19 @@ fn take_cells<const SIZE: usize>(
     // So many indices between polls that a stride of cells is copied.
     let together = STRIDE.div_ceil(inner);
     let mut since_poll = STRIDE;
-    for (from, to) in from.chunks_exact(size * inner).zip(to.chunks_exact_mut(indices.len() * inner)) {
-        for (indices, to) in indices.chunks(together).zip(to.chunks_mut(together * inner)) {
+    for (from, to) in from.chunks_exact(size * inner).zip(to.chunks_exact_mut(places.len() * inner)) {
+        for (places, to) in places.chunks(together).zip(to.chunks_mut(together * inner)) {
             since_poll += to.len();
             if since_poll >= STRIDE {
                 since_poll = 0;
                 meter.poll()?;
             }
             if inner == 1 {
-                to.iter_mut().zip(indices).for_each(|(to, index)| *to = from[position(*index, size)]);
+                to.iter_mut().zip(places).for_each(|(to, place)| *to = from[*place as usize]);
                 continue;
             }
-            for (to, index) in to.chunks_exact_mut(inner).zip(indices) {
-                let from = &from[position(*index, size) * inner..][..inner];
+            for (to, place) in to.chunks_exact_mut(inner).zip(places) {
+                let from = &from[*place as usize * inner..][..inner];
                 match inner <= FEW {
                     true => to.iter_mut().zip(from).for_each(|(to, cell)| *to = *cell),
                     false => to.copy_from_slice(from),
