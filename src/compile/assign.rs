@@ -388,7 +388,7 @@ fn operands_of_rows(emission: &Emission, holder: &[ValueId]) -> Vec<bool> {
         let by_element = operator.is_some_and(|operator| operator.row_effects().is_some());
         let of_result = results.iter().filter(|_| by_element).find_map(axes);
         if operator.is_some_and(|operator| operator.is_view()) {
-            operands[..1].iter().chain(results).for_each(|v| is_operand[holder[v.index()].index()] = true);
+            operands.iter().chain(results).for_each(|v| is_operand[holder[v.index()].index()] = true);
         }
         let is_kept = |value: &&ValueId| match is_array(value) {
             false => is_over_arrays,

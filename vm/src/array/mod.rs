@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! map     f(x0, y0), f(x1, y1), …     block, block_loops, block_rows, block_select      walks: nd_walk
-//! fold    x0 · x1 · x2 · …            fold_kernel, row_fold, nd_pairs, side_by_side     runs of elements: runs
+//! fold    x0 · x1 · x2 · …            fold_kernel, row_fold, group_fold, nd_pairs       runs of elements: runs
 //! scan    x0, x0 + x1, …              scan
 //! move    x[i0], x[i1], …             row_moves
 //! ```
@@ -24,6 +24,7 @@ pub(crate) mod fold_kernel;
 mod fold_memory;
 mod fold_results;
 pub mod function;
+pub(crate) mod group_fold;
 pub mod meter;
 pub(crate) mod nd_pairs;
 pub mod nd_walk;

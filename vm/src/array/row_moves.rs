@@ -17,6 +17,8 @@ use crate::array::read_rows::ReadRows;
 use crate::array::rows_out::RowsOut;
 use crate::value::array::{ROWS_OF_A_WORD, are_rows, cell_size};
 use crate::value::{ArrayRows, Fault, ScalarValue};
+use crate::vector::Level;
+use crate::vector::level::Loop;
 use bytemuck::Pod;
 use std::ops::Range;
 
@@ -56,6 +58,25 @@ pub(crate) fn row_number(number: i64, rows: usize) -> Result<usize, Fault> {
     row.ok_or_else(|| Fault::Range { message: format!("array index {number} out of range [0, {rows})") })
 }
 
+/// True if each number is that of one of so many rows.
+pub(crate) fn are_all_rows(numbers: &[i64], rows: usize) -> bool {
+    Level::best().run(AreRows { numbers, rows })
+}
+
+struct AreRows<'n> {
+    numbers: &'n [i64],
+    rows: usize,
+}
+
+impl Loop for AreRows<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        are_rows(self.numbers, self.rows)
+    }
+}
+
 /// Numbers that are checked before their rows move: they stay in the first cache.
 const CHECKED: usize = 1024;
 
@@ -79,10 +100,33 @@ fn each_number(
         }
         for first in stride.clone().step_by(CHECKED) {
             let numbers = &all[first..stride.end.min(first + CHECKED)];
-            if !are_rows(numbers, rows) {
+            if !are_all_rows(numbers, rows) {
                 numbers.iter().try_for_each(|number| row_number(*number, rows).map(drop))?;
             }
             (first..).zip(numbers).for_each(|(place, number)| f(place, Some(*number as usize)));
+        }
+    }
+    Ok(())
+}
+
+/// Moves the cells of these numbers, or zeros where one is missing.
+fn take_cells<C: Pod>(from: &[C], to: &mut [C], numbers: &ArrayRows, meter: &Meter<'_>) -> Result<(), Fault> {
+    if numbers.presence().is_some() {
+        return each_number(numbers, from.len(), meter, |place, row| {
+            to[place] = row.map_or(C::zeroed(), |row| from[row]);
+        });
+    }
+    let all: &[i64] = cells(numbers);
+    for stride in meter.strides(all.len()) {
+        let stride = stride?;
+        for (to, numbers) in to[stride.clone()].chunks_mut(CHECKED).zip(all[stride].chunks(CHECKED)) {
+            if !are_all_rows(numbers, from.len()) {
+                numbers.iter().try_for_each(|number| row_number(*number, from.len()).map(drop))?;
+            }
+            for (cell, number) in to.iter_mut().zip(numbers) {
+                // SAFETY: each number is that of a row.
+                *cell = unsafe { *from.get_unchecked(*number as usize) };
+            }
         }
     }
     Ok(())
@@ -144,10 +188,7 @@ impl RowsOut<'_> {
             return pushed;
         }
         self.resize_for_kernel(element, numbers.len())?;
-        with_cell!(element, C => {
-            let (from, to) = (cells::<C>(rows), cells_mut::<C>(self));
-            each_number(numbers, rows.len(), meter, |place, row| to[place] = row.map_or(0, |row| from[row]))?;
-        });
+        with_cell!(element, C => take_cells(cells::<C>(rows), cells_mut::<C>(self), numbers, meter)?);
         let has_cells = cell_size(element) > 0;
         if has_cells && rows.presence().is_none() && numbers.presence().is_none() {
             return Ok(());

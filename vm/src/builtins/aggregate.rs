@@ -5,13 +5,13 @@
 //! sum(x, edge)      a row for each parent of the edge
 //! ```
 
+use crate::array::group_fold::{counted, counts_of_groups, fold_groups};
 use crate::array::meter::{Meter, STRIDE};
 use crate::array::read_rows::ReadRows;
 use crate::array::row_fold::{
     ALL, ANY, BestOf, COUNT, MeanOf, RowFold, SumOf, count_of_rows, fold_of_rows, fold_present,
 };
 use crate::array::rows_out::RowsOut;
-use crate::builtins::group_folds::{counted, counts_of_groups, fold_groups};
 use crate::builtins::present::{
     Cell, Gathered, GroupsOf, Members, Present, SideBySide, Unit, check_children, with_number,
 };
@@ -21,6 +21,7 @@ use crate::value::qtype::{BOOLEAN, OPTIONAL_UNIT};
 use crate::value::{Edge, Fault, QType, ScalarType};
 use crate::vector::reduce::{self, Reducible};
 use crate::vector::stop::StopCheck;
+use bytemuck::Pod;
 
 /// Name of `core._any_row`.
 pub const ANY_ROW: &str = "core._any_row";
@@ -276,7 +277,7 @@ reductions! {
 }
 
 /// The overload of a fold: over a whole array as a member of regions, over the groups of an edge by itself.
-fn folded<R: RowFold<Row: Cell>>(family: &Family, args: &[QType]) -> Overload {
+fn folded<R: RowFold<Row: Cell + Pod>>(family: &Family, args: &[QType]) -> Overload {
     let result = R::Out::plain_qtype();
     match args {
         [QType::Array(_)] => family.make(args, result, Kernel::fold_of_rows(fold_of_rows::<R>())),

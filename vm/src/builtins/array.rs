@@ -146,12 +146,21 @@ fn at(family: &Family, args: &[QType]) -> Option<Overload> {
 fn take(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(x), QType::Array(ids)] = args else { return None };
     (ids.element == ScalarType::Int64 && x.class == ids.class).then(|| {
-        filling(family, args, args[0].clone(), |call, out| {
+        let overload = filling(family, args, args[0].clone(), |call, out| {
             let (rows, ids) = (call.array(0), call.array(1));
             call.charge_rows(ids.len())?;
             out.take(rows, ids)
-        })
+        });
+        choosing(overload, x.element)
     })
+}
+
+/// The overload, whose result regions may read where rows of its first operand are chosen, if they have cells.
+pub(super) fn choosing(overload: Overload, element: ScalarType) -> Overload {
+    match cell_size(element) {
+        0 => overload,
+        _ => overload.viewing(OperandView::Chosen),
+    }
 }
 
 fn slice(family: &Family, args: &[QType]) -> Option<Overload> {

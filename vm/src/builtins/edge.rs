@@ -3,6 +3,7 @@
 use crate::array::meter::{Meter, STRIDE};
 use crate::array::read_rows::ReadRows;
 use crate::array::rows_out::RowsOut;
+use crate::builtins::array::choosing;
 use crate::builtins::distinct::Distinct;
 use crate::builtins::present::{Cell, Gathered, GroupsOf, Members, check_children};
 use crate::builtins::strings::units::check_length;
@@ -196,7 +197,7 @@ fn fill_rows(
 }
 
 /// An edge of a mapping whose memory is counted.
-fn mapped(meter: &Meter<'_>, mapping: ArrayRows, parents: usize) -> Result<Edge, Fault> {
+fn mapped(meter: &Meter<'_>, mapping: Arc<ArrayRows>, parents: usize) -> Result<Edge, Fault> {
     let bytes = mapping.heap_bytes();
     counted(meter, bytes, Edge::from_mapping_within(mapping, parents, meter))
 }
@@ -222,7 +223,14 @@ fn from_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
         let parents = usize::try_from(size).map_err(|_| refuse(format!("parent_size {size} is below 0")))?;
         check_count(&[parents])?;
         let (rows, meter) = (call.array(0), call.meter());
-        let mapping = fill_rows(meter, |mapping| Ok(mapping.copy_within(rows, meter)?))?;
+        let mapping = match call.shared_array(0) {
+            Some(shared) => {
+                // Held twice, it counts twice.
+                meter.charge(shared.heap_bytes())?;
+                shared
+            }
+            None => Arc::new(fill_rows(meter, |mapping| Ok(mapping.copy_within(rows, meter)?))?),
+        };
         mapped(meter, mapping, parents)
     }))
 }
@@ -250,7 +258,7 @@ fn group_by(family: &Family, args: &[QType]) -> Option<Overload> {
             }
             Ok(())
         })?;
-        mapped(meter, mapping, groups.len())
+        mapped(meter, Arc::new(mapping), groups.len())
     }))
 }
 
@@ -313,7 +321,7 @@ fn size(family: &Family, args: &[QType], size: fn(&Edge) -> usize) -> Option<Ove
 fn expand(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t), QType::Edge(class)] = args else { return None };
     (t.class == *class).then(|| {
-        family.make_general(args, args[0].clone(), |call| {
+        let overload = family.make_general(args, args[0].clone(), |call| {
             let (rows, edge) = (call.array(0), call.edge(1));
             if rows.len() != edge.parent_size() {
                 return Err(Fault::Sizes { sizes: vec![rows.len() as u64, edge.parent_size() as u64] });
@@ -327,7 +335,8 @@ fn expand(family: &Family, args: &[QType]) -> Option<Overload> {
             let outcome = call.array_out().take(rows, &mapping);
             meter.give_back(mapping.heap_bytes());
             outcome
-        })
+        });
+        choosing(overload, t.element)
     })
 }
 

@@ -16,7 +16,6 @@ pub mod casts;
 pub mod core;
 mod distinct;
 pub mod edge;
-mod group_folds;
 #[cfg(test)]
 mod levels;
 pub mod math;

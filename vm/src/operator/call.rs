@@ -21,6 +21,7 @@ use crate::operator::copy::move_value;
 use crate::value::nd_type::ND_ELEMENTS;
 use crate::value::{ArrayRows, Edge, Fault, NdView, QType, ScalarType, Value};
 use bumpalo::Bump;
+use std::sync::Arc;
 
 /// Arguments and result of one operator.
 #[derive(Debug)]
@@ -191,6 +192,17 @@ impl<'f> KernelCall<'f> {
         self.written = true;
         // SAFETY: a sequence slot holds a sequence handle.
         unsafe { (*self.at(self.out).cast::<SequenceHandle>()).cleared() }
+    }
+
+    /// Rows of an array argument that nobody changes: of a literal, or as a host has written them.
+    pub(crate) fn shared_array(&self, index: usize) -> Option<Arc<ArrayRows>> {
+        let slot = &self.args[index];
+        assert!(slot.qtype().array().is_some(), "argument {index} is {slot}, not an array");
+        // SAFETY: an array slot holds an array handle.
+        match unsafe { &*self.at(slot).cast::<ArrayHandle>() } {
+            ArrayHandle::Shared(rows) => Some(rows.clone()),
+            _ => None,
+        }
     }
 
     /// Rows of an array argument.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! array.slice(x, 1, 3)         x0 x1 x2 x3 x4        rows 1..4, where they stand
+//! array.take(x, ids)           x0 x1 x2 x3 x4        rows that ids choose, each time that they are read
 //! nd._expand_dims(x, [1])      (3,) strides (8,)     shape (3, 1), strides (8, 0)
 //! ```
 //!
@@ -23,14 +24,24 @@ pub(crate) type ElementsOf = dyn for<'v> Fn(&NdView<'v>) -> Result<NdView<'v>, F
 pub(crate) enum OperandView {
     /// Rows that stand one after the other.
     Rows(RowsOf),
+    /// Rows that the second operand chooses: numbers of rows, or an edge from them.
+    Chosen,
     /// Elements under other axes.
     Elements(Arc<ElementsOf>),
+}
+
+impl OperandView {
+    /// True if it takes time to find a row.
+    pub(crate) fn chooses(&self) -> bool {
+        matches!(self, OperandView::Chosen)
+    }
 }
 
 impl fmt::Debug for OperandView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             OperandView::Rows(_) => "Rows",
+            OperandView::Chosen => "Chosen",
             OperandView::Elements(_) => "Elements",
         })
     }

@@ -35,6 +35,7 @@ pub const ROWS_OF_A_WORD: usize = 64;
 pub const MAX_ROWS: usize = MOST_ARRAY_ROWS as usize;
 
 /// True if each number is that of one of so many rows.
+#[inline(always)]
 pub(crate) fn are_rows(numbers: &[i64], rows: usize) -> bool {
     // The sign of one of the two tells, also where the difference wraps: then the number is below 0. Without a way out
     // and without a comparison, this is a loop over vectors on every machine.

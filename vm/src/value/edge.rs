@@ -9,6 +9,7 @@ use crate::value::array::{ArrayRows, MAX_ROWS, are_rows};
 use crate::value::budget::{Account, Exhausted, Unlimited, fill_up_to, reserve_exact};
 use crate::value::scalar::ScalarType;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// How the rows of a child are grouped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +20,7 @@ pub struct Edge {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Form {
     /// The parent of each child row, and the number of parents.
-    Mapping(ArrayRows, usize),
+    Mapping(Arc<ArrayRows>, usize),
     /// Where the children of each parent begin; one more at the end.
     SplitPoints(Vec<usize>),
     /// All rows of the child in one group, which is no row.
@@ -77,15 +78,16 @@ impl Edge {
     /// # Errors
     /// What is wrong: there is no such parent.
     pub fn from_mapping(mapping: ArrayRows, parents: usize) -> Result<Edge, String> {
-        Edge::from_mapping_within(mapping, parents, &Unlimited).unwrap_or_else(|stop| panic!("{stop}"))
+        Edge::from_mapping_within(Arc::new(mapping), parents, &Unlimited)
+            .unwrap_or_else(|stop| panic!("{stop}"))
     }
 
-    /// The same in a run that may have to stop.
+    /// The same in a run that may have to stop, of rows that others may read as well.
     ///
     /// # Errors
     /// The run has to stop; or what is wrong.
     pub fn from_mapping_within(
-        mapping: ArrayRows,
+        mapping: Arc<ArrayRows>,
         parents: usize,
         account: &dyn Account,
     ) -> Result<Result<Edge, String>, Exhausted> {

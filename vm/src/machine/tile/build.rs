@@ -2,14 +2,15 @@
 
 use crate::machine::tile::choose::signature;
 use crate::machine::tile::columns::Columns;
+use crate::machine::tile::member_recipes::{self, Lanes, complete_if};
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
-    Fold, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region,
+    Fold, Input, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region,
 };
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::{Scratch, place_bytes};
 use crate::machine::tile::strip_order::Item;
-use crate::machine::tile::strip_plan::{self, Lanes, complete_if, last_readers};
+use crate::machine::tile::strip_plan::{self, last_readers};
 use crate::machine::tile::views::Views;
 use crate::operator::Kernel;
 use crate::program::Routine;
@@ -39,7 +40,7 @@ pub(in crate::machine) fn build(
     };
     let is_read_outside: Vec<bool> = columns.members().map(is_read_outside).collect();
     let is_read_outside = |number: usize| is_read_outside[number];
-    let lanes = strip_plan::lanes(&columns);
+    let lanes = member_recipes::lanes(&columns);
     let is_array = |number: usize| columns.element(number).is_some();
     let outputs: Vec<usize> = columns.members().filter(|n| is_array(*n) && is_read_outside(*n)).collect();
     let items: Vec<Item> = columns.members().map(Item::Pass).collect();
@@ -51,7 +52,10 @@ pub(in crate::machine) fn build(
     });
     let streams = columns.streams(group.extent) + outputs.len();
     let block_of = |scratch: &Scratch| block_rows(group.extent, streams + scratch.places);
-    let is_lone_fold = matches!(columns.kernels[..], [Kernel::Fold { .. }]) && group.extent == Extent::Rows;
+    // Nothing is laid out for a block then.
+    let is_lone_fold = matches!(columns.kernels[..], [Kernel::Fold { .. }])
+        && group.extent == Extent::Rows
+        && !columns.inputs.iter().any(Input::is_chosen);
     let block = if is_lone_fold { LONE_BLOCK } else { block_of(&scratch) };
     let place = |number: usize| match scratch.place.get(&number) {
         Some(place) => Place::Scratch((place * place_bytes(block)) as u32),
@@ -70,9 +74,8 @@ pub(in crate::machine) fn build(
     let numbers = [&scans, &folds].map(Vec::as_slice);
     let pass = |number: usize| step(&columns, number, numbers);
     let passes = scratch.schedule(columns.members().map(pass).collect(), &columns, block);
-    let plan = |takes_folds: bool| {
-        strip_plan::plan(&columns, lanes.clone(), takes_folds, is_read_outside, pass, block_of)
-    };
+    let plan =
+        |takes_folds: bool| strip_plan::plan(&columns, &lanes, takes_folds, is_read_outside, pass, block_of);
     let strips = plan(true);
     let wants_long_runs = strips.as_ref().is_some_and(|plan| plan.has_eights || plan.is_side_by_side);
     let is_of_axes = matches!(group.extent, Extent::Elements(_));

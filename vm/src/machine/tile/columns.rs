@@ -103,8 +103,9 @@ impl<'r> Columns<'r> {
         let view = body.operators()[*operator as usize].view().expect("it is a view").clone();
         let slots = || body.reads(instruction).iter().map(|value| routine.slot(*value));
         let array = slots().next().expect("it is of an array").clone();
-        let sizes = slots().skip(1).filter(|slot| *slot.qtype() == INT64);
-        Through { ip, view, array, sizes: sizes.map(TypedSlot::offset).collect() }
+        let sizes = slots().skip(1).filter(|slot| *slot.qtype() == INT64).map(TypedSlot::offset).collect();
+        let chooser = slots().nth(1).filter(|_| view.chooses()).cloned();
+        Through { ip, view, array, sizes, chooser }
     }
 
     pub(super) fn members(&self) -> Range<usize> {

@@ -119,8 +119,7 @@ pub(in crate::machine) struct KeptStrip {
     pub(super) run: usize,
     pub(super) levels: usize,
     pub(super) is_down: bool,
-    /// Columns with their positions, from one of a list on.
-    pub(super) taken: Box<[(u16, Positions, usize)]>,
+    pub(super) taken: TakenColumns,
 }
 
 impl KeptStrip {
@@ -159,35 +158,9 @@ impl Region {
         let mut plane: PerAxis = shape.iter().copied().collect();
         let levels =
             axis.map_or(Some(1), |axis| plane.get_mut(axis).map(|size| std::mem::replace(size, 1)))?;
-        let (mut operands, mut scalars) = (Vec::new(), Vec::new());
-        for (column, input) in self.inputs.iter().enumerate() {
-            match input.place {
-                _ if !input.through.is_empty() => return None,
-                InputPlace::Elements { offset, qtype } => {
-                    operands.push(Operand::of(column as u16, qtype, source(offset)?, &plane)?);
-                }
-                InputPlace::Scalar { offset, .. } => scalars.push((column as u16, offset)),
-                InputPlace::Array { .. } => return None,
-            }
-        }
-        for output in &self.outputs {
-            let (qtype, place) = (output.slot.qtype().nd()?, target(output.slot.offset())?);
-            let is_whole = qtype.units().zip(&*plane).all(|(is_unit, size)| !is_unit || *size == 1);
-            let operand = Operand::of(output.column, qtype, KeptSource::Cells(place), &plane)?;
-            operands.push(Operand { is_result: true, ..operand });
-            is_whole.then_some(())?;
-        }
+        let (operands, scalars) = self.operands_of(&plane, source, target)?;
         let mut strides: Vec<Strides> = operands.iter().map(|operand| operand.place.strides).collect();
-        let mut taken_at = Vec::new();
-        for Operand { column, taken, .. } in &operands {
-            let Some((list, from)) = taken else { continue };
-            taken_at.push((*column, list.clone(), *from));
-            // A run is along the axis that positions belong to: they repeat along all others.
-            let mut along = Strides::default();
-            *along[..plane.len()].last_mut().filter(|_| plane.last() != Some(&1))? =
-                size_of::<u32>() as isize;
-            strides.push(along);
-        }
+        let taken = taken_of(&operands, &plane, &mut strides)?;
         let space = Space::join(&plane, &mut strides);
         let (run, outer) = space.sizes().split_last()?;
         let last = outer.len();
@@ -195,43 +168,9 @@ impl Region {
         if !outer.is_empty() && *run < LEAST_ROW && rows * levels > FEW {
             return None;
         }
-        let mut columns = self.columns.clone();
-        let (mut moving, mut of_first, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        for (Operand { column, element, place, before, taken, is_result }, mut strides) in
-            operands.into_iter().zip(strides)
-        {
-            let size = cell_size(element);
-            // The only element of a run may be anywhere.
-            let step = if *run == 1 { size as isize } else { strides[last] };
-            if taken.is_none() && step != size as isize && (step != 0 || is_result) {
-                return None;
-            }
-            strides[last] = 0;
-            let column_of = &mut columns[column as usize];
-            match (is_result, taken) {
-                (true, _) => column_of.data = std::ptr::null(),
-                (false, Some((list, from))) => *column_of = Column::of_taken(list.list()[from..].as_ptr()),
-                (false, None) => *column_of = Column::of_cells(std::ptr::null(), step as usize),
-            }
-            let level = axis.map_or(0, |axis| place.strides[axis]);
-            let base = Base::Memory(place.memory);
-            let Some(value) = before else {
-                let moves = Moving { column, base, first: place.first, level, strides };
-                moving.push(moves);
-                of_first.push(moves);
-                continue;
-            };
-            let back = if is_down { level } else { -level };
-            moving.push(Moving { column, base, first: place.first + back, level, strides });
-            let (base, first, strides) = (Base::First(values.len()), 0, Strides::default());
-            of_first.push(Moving { column, base, first, level: 0, strides });
-            let count = (*run * size).div_ceil(8);
-            if values.len() + count > MOST_FIRST {
-                return None;
-            }
-            let word = if size == 8 { value } else { repeated(value, size) };
-            values.resize(values.len() + count, word);
-        }
+        let direction = axis.map(|axis| (axis, is_down));
+        let Moved { columns, moving, of_first, values } =
+            self.moved(operands.into_iter().zip(strides), (*run, last), direction)?;
         // Strips of other inputs are compiled at once: whoever asks to keep a run has run the program often.
         if plan.variants.get().is_none() && !self.has_paid(plan, 0) {
             return None;
@@ -260,10 +199,111 @@ impl Region {
             run: *run,
             levels,
             is_down,
-            taken: taken_at.into(),
+            taken,
             columns,
         })
     }
+
+    /// The inputs and results over axes, and the columns of one value in the frame, with their offsets.
+    fn operands_of(
+        &self,
+        plane: &[usize],
+        source: impl Fn(u32) -> Option<KeptSource>,
+        target: impl Fn(u32) -> Option<KeptPlace>,
+    ) -> Option<(Vec<Operand>, Vec<(u16, u32)>)> {
+        let (mut operands, mut scalars) = (Vec::new(), Vec::new());
+        for (column, input) in self.inputs.iter().enumerate() {
+            match input.place {
+                _ if !input.through.is_empty() => return None,
+                InputPlace::Elements { offset, qtype } => {
+                    operands.push(Operand::of(column as u16, qtype, source(offset)?, plane)?);
+                }
+                InputPlace::Scalar { offset, .. } => scalars.push((column as u16, offset)),
+                InputPlace::Array { .. } => return None,
+            }
+        }
+        for output in &self.outputs {
+            let (qtype, place) = (output.slot.qtype().nd()?, target(output.slot.offset())?);
+            let is_whole = qtype.units().zip(plane).all(|(is_unit, size)| !is_unit || *size == 1);
+            let operand = Operand::of(output.column, qtype, KeptSource::Cells(place), plane)?;
+            operands.push(Operand { is_result: true, ..operand });
+            is_whole.then_some(())?;
+        }
+        Some((operands, scalars))
+    }
+
+    /// How columns move over runs of so many elements, whose axis has a number; levels are along an axis, perhaps downwards.
+    fn moved(
+        &self,
+        operands: impl Iterator<Item = (Operand, Strides)>,
+        (run, along): (usize, usize),
+        levels: Option<(usize, bool)>,
+    ) -> Option<Moved> {
+        let mut columns = self.columns.clone();
+        let (mut moving, mut of_first, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for (Operand { column, element, place, before, taken, is_result }, mut strides) in operands {
+            let size = cell_size(element);
+            // The only element of a run may be anywhere.
+            let step = if run == 1 { size as isize } else { strides[along] };
+            if taken.is_none() && step != size as isize && (step != 0 || is_result) {
+                return None;
+            }
+            strides[along] = 0;
+            let column_of = &mut columns[column as usize];
+            match (is_result, taken) {
+                (true, _) => column_of.data = std::ptr::null(),
+                (false, Some((list, from))) => *column_of = Column::of_taken(list.list()[from..].as_ptr()),
+                (false, None) => *column_of = Column::of_cells(std::ptr::null(), step as usize),
+            }
+            let (level, is_down) =
+                levels.map_or((0, false), |(axis, is_down)| (place.strides[axis], is_down));
+            let base = Base::Memory(place.memory);
+            let Some(value) = before else {
+                let moves = Moving { column, base, first: place.first, level, strides };
+                moving.push(moves);
+                of_first.push(moves);
+                continue;
+            };
+            let back = if is_down { level } else { -level };
+            moving.push(Moving { column, base, first: place.first + back, level, strides });
+            let (base, first, strides) = (Base::First(values.len()), 0, Strides::default());
+            of_first.push(Moving { column, base, first, level: 0, strides });
+            let count = (run * size).div_ceil(8);
+            if values.len() + count > MOST_FIRST {
+                return None;
+            }
+            let word = if size == 8 { value } else { repeated(value, size) };
+            values.resize(values.len() + count, word);
+        }
+        Some(Moved { columns, moving, of_first, values })
+    }
+}
+
+/// Columns of a kept run, and how they move.
+struct Moved {
+    columns: Box<[Column]>,
+    moving: Vec<Moving>,
+    /// In the first level, if something is handed on to it.
+    of_first: Vec<Moving>,
+    /// What is handed on.
+    values: Vec<u64>,
+}
+
+/// Columns with their positions, from one of a list on.
+pub(super) type TakenColumns = Box<[(u16, Positions, usize)]>;
+
+/// The operands at positions; adds the strides of positions. Nothing if runs are not along the axis that positions belong to.
+fn taken_of(operands: &[Operand], plane: &[usize], strides: &mut Vec<Strides>) -> Option<TakenColumns> {
+    let mut taken = Vec::new();
+    for operand in operands {
+        let Some((list, from)) = &operand.taken else { continue };
+        taken.push((operand.column, list.clone(), *from));
+        // Positions repeat along all other axes.
+        let mut along = Strides::default();
+        *along[..plane.len()].last_mut().filter(|_| plane.last() != Some(&1))? = size_of::<u32>() as isize;
+        strides.push(along);
+    }
+    Some(taken.into())
 }
 
 /// How strips reach elements of all fields, so many in a run and in all; a field may be read in several places. Runs begin anywhere,

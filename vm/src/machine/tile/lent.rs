@@ -6,38 +6,66 @@
 //!           with gaps, backwards, …  copied to a block of scratch memory
 //! bitmap    of any bit offset        shifted to words, 64 rows each
 //! ```
+//!
+//! Inputs that are seen through views are read in the same way; rows that a view [chooses](super::chosen) are laid out.
 
 use crate::array::block::{Column, rows_of_word};
 use crate::layout::handle::RawRows;
+use crate::machine::tile::chosen::ChosenBy;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use bumpalo::Bump;
 use std::alloc::Layout;
 
-/// A lent input.
+/// A lent input, or one that is seen through views.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lent {
     /// Its column.
     pub(super) column: usize,
     /// Its rows.
-    pub(super) rows: RawRows,
+    pub(super) rows: SeenRows,
+}
+
+/// Rows of an array, or those that something chooses of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SeenRows {
+    pub(super) of: RawRows,
+    pub(super) chosen_by: Option<ChosenBy>,
+}
+
+impl SeenRows {
+    /// All rows of an array.
+    pub(super) fn all(of: RawRows) -> SeenRows {
+        SeenRows { of, chosen_by: None }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.chosen_by.map_or(self.of.len, |by| by.len())
+    }
+
+    /// A bitmap that may miss some of them; null if all are present.
+    pub(super) fn bitmap(&self) -> *const u8 {
+        let of_choice = self.chosen_by.map_or(std::ptr::null(), |by| by.bitmap());
+        if of_choice.is_null() { self.of.bitmap } else { of_choice }
+    }
+
+    /// True if kernels can read cells and presence where they are.
+    pub(super) fn are_in_place(&self) -> bool {
+        self.are_in_order() && self.of.bitmap.is_null()
+    }
+
+    /// True if kernels can read the cells where they are.
+    fn are_in_order(&self) -> bool {
+        let size = cell_size(self.of.element);
+        self.chosen_by.is_none() && self.of.step == size as isize && self.of.first.addr().is_multiple_of(size)
+    }
 }
 
 impl Lent {
     /// True if kernels can read cells and presence where they are.
     pub(super) fn is_in_place(&self) -> bool {
-        are_in_place(&self.rows)
+        self.rows.are_in_place()
     }
-}
-
-/// True if kernels can read cells and presence where they are.
-pub(super) fn are_in_place(rows: &RawRows) -> bool {
-    are_in_order(rows) && rows.bitmap.is_null()
-}
-
-/// True if kernels can read the cells where they are.
-fn are_in_order(rows: &RawRows) -> bool {
-    let size = cell_size(rows.element);
-    rows.step == size as isize && rows.first.addr().is_multiple_of(size)
 }
 
 /// Places for one block of a lent input; null where it is not needed.
@@ -55,11 +83,11 @@ impl LaidOut {
             arena.alloc_layout(layout).as_ptr()
         };
         LaidOut {
-            cells: match are_in_order(&lent.rows) {
+            cells: match lent.rows.are_in_order() {
                 true => std::ptr::null_mut(),
-                false => place(block * cell_size(lent.rows.element)),
+                false => place(block * cell_size(lent.rows.of.element)),
             },
-            words: match lent.rows.bitmap.is_null() {
+            words: match lent.rows.bitmap().is_null() {
                 true => std::ptr::null_mut(),
                 false => place(block / ROWS_OF_A_WORD * 8).cast(),
             },
@@ -71,7 +99,19 @@ impl LaidOut {
     /// # Safety
     /// The lent rows are there, `start` is the first row of a word, and `count` is not more than a block.
     pub(super) unsafe fn fill(&self, lent: &Lent, start: usize, count: usize, column: &mut Column) {
-        let rows = &lent.rows;
+        let rows = &lent.rows.of;
+        if let Some(by) = &lent.rows.chosen_by {
+            // SAFETY: the caller's promise; whoever chooses has been compared with the rows that there are.
+            unsafe {
+                by.lay_out(rows, start, count, self.cells);
+                column.data = self.cells;
+                if !self.words.is_null() {
+                    by.lay_out_presence(rows, start, count, self.words);
+                    column.presence = self.words;
+                }
+            }
+            return;
+        }
         let first = rows.first.wrapping_offset(rows.step * start as isize);
         column.data = first;
         if !self.cells.is_null() {

@@ -25,7 +25,7 @@
 use crate::array::scan::Direction;
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent, Group, Plan, Planned};
-use crate::machine::tile::strip_plan::is_side_by_side;
+use crate::machine::tile::strip_members::is_side_by_side;
 use crate::machine::tile::uses::{Pending, RegionKey, Uses};
 use crate::machine::tile::views::Views;
 use crate::operator::Kernel;

@@ -99,6 +99,11 @@ impl Input {
         self.extent().is_some()
     }
 
+    /// True if it is rows that are chosen of an array.
+    pub(super) fn is_chosen(&self) -> bool {
+        self.through.iter().any(|through| through.view.chooses())
+    }
+
     /// Its bits, if it is a literal.
     pub(super) fn literal(&self) -> Option<u64> {
         match self.place {
@@ -128,6 +133,8 @@ pub(super) struct Through {
     pub(super) array: TypedSlot,
     /// Offsets of the operands that say which rows.
     pub(super) sizes: Box<[u32]>,
+    /// The operand that chooses rows.
+    pub(super) chooser: Option<TypedSlot>,
 }
 
 /// Where an input stands.

@@ -3,12 +3,14 @@
 //! ```text
 //! x                       rows of the frame         in place
 //! array.slice(x, 1, -1)   seen through a view       in place, from row 1 on; presence is laid out
+//! array.take(x, ids)      seen through a view       laid out block by block
 //! y                       lent by the host          in place, or laid out block by block
 //! ```
 
 use crate::array::block::Column;
+use crate::array::meter::Meter;
 use crate::layout::handle::ArrayHandle;
-use crate::machine::tile::lent::{Lent, are_in_place};
+use crate::machine::tile::lent::{Lent, SeenRows};
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
 use crate::operator::call::check_rows;
 use crate::value::{ArrayRows, Fault, ScalarType};
@@ -37,6 +39,7 @@ impl Region {
         &self,
         frame: *const u8,
         columns: &mut [Column],
+        meter: &Meter<'_>,
     ) -> Result<Loaded, Box<MemberFault>> {
         let (mut first, mut agree) = (None, true);
         let (mut seen, mut is_lent, mut is_complete) = (0, false, true);
@@ -45,11 +48,11 @@ impl Region {
             unsafe {
                 match input.place {
                     InputPlace::Array { element, .. } if !input.through.is_empty() => {
-                        let (lent, of) = input.rows_through(frame, element)?;
+                        let (lent, of) = input.rows_through(frame, element, Some(meter))?;
                         seen += of;
-                        (column.data, column.presence) = (lent.first, lent.bitmap.cast());
-                        is_lent |= !are_in_place(&lent);
-                        agree &= *first.get_or_insert(lent.len) == lent.len;
+                        (column.data, column.presence) = (lent.of.first, lent.bitmap().cast());
+                        is_lent |= !lent.are_in_place();
+                        agree &= *first.get_or_insert(lent.len()) == lent.len();
                     }
                     InputPlace::Array { offset, element } => {
                         let rows = match &*frame.add(offset as usize).cast::<ArrayHandle>() {
@@ -91,14 +94,14 @@ impl Region {
             let InputPlace::Array { offset, element } = input.place else { continue };
             if !input.through.is_empty() {
                 // SAFETY: the caller's promise; a view that raises has raised before.
-                let seen = unsafe { input.rows_through(frame, element) }.ok();
-                let apart = seen.map(|(rows, _)| rows).filter(|rows| !are_in_place(rows));
+                let seen = unsafe { input.rows_through(frame, element, None) }.ok();
+                let apart = seen.map(|(rows, _)| rows).filter(|rows| !rows.are_in_place());
                 lent.extend(apart.map(|rows| Lent { column, rows }));
                 continue;
             }
             // SAFETY: the caller's promise.
             let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };
-            lent.extend(handle.lent().map(|rows| Lent { column, rows: *rows }));
+            lent.extend(handle.lent().map(|rows| Lent { column, rows: SeenRows::all(*rows) }));
         }
         lent.into_bump_slice()
     }
@@ -113,7 +116,7 @@ impl Region {
             let InputPlace::Array { offset, element } = input.place else { return None };
             if !input.through.is_empty() {
                 // SAFETY: the caller's promise; a view that raises has raised before.
-                return unsafe { input.rows_through(frame, element) }.ok().map(|(rows, _)| rows.len);
+                return unsafe { input.rows_through(frame, element, None) }.ok().map(|(rows, _)| rows.len());
             }
             // SAFETY: the caller's promise.
             let handle = unsafe { &*frame.add(offset as usize).cast::<ArrayHandle>() };

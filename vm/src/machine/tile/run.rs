@@ -85,7 +85,7 @@ impl Region {
             return unsafe { self.run_over_axes(axes, frame, columns, registers, attempt) };
         }
         // SAFETY: the caller's promise.
-        let Loaded { rows, seen, is_lent, is_complete } = unsafe { self.load(frame, columns)? };
+        let Loaded { rows, seen, is_lent, is_complete } = unsafe { self.load(frame, columns, meter)? };
         self.charge(rows, seen, meter, attempt)?;
         let presence = match is_complete {
             true => &*self.complete,

@@ -1,13 +1,16 @@
 //! Views that a region makes for itself, of what stands in the frame.
 
-use crate::layout::handle::{ArrayHandle, RawRows};
+use crate::array::meter::Meter;
+use crate::layout::handle::{ArrayHandle, EdgeHandle, RawRows};
 use crate::layout::nd_handle::NdHandle;
+use crate::machine::tile::chosen::ChosenBy;
+use crate::machine::tile::lent::SeenRows;
 use crate::machine::tile::region::{Input, MemberFault, Through};
 use crate::operator::call::check_rows;
 use crate::operator::operand_view::OperandView;
 use crate::value::array::cell_size;
 use crate::value::ndarray::has_shape;
-use crate::value::{Fault, NdType, NdView, ScalarType};
+use crate::value::{ArrayRows, Fault, NdType, NdView, QType, ScalarType};
 use std::ops::Range;
 
 impl Through {
@@ -26,8 +29,40 @@ impl Through {
     }
 }
 
+impl Through {
+    /// What chooses among so many rows.
+    ///
+    /// # Safety
+    /// The frame has the operand that chooses, which stands while the region runs.
+    unsafe fn chosen_by(
+        &self,
+        rows: usize,
+        frame: *const u8,
+        meter: Option<&Meter<'_>>,
+    ) -> Result<ChosenBy, Fault> {
+        let chooser = self.chooser.as_ref().expect("an operand that chooses");
+        let at = frame.wrapping_add(chooser.offset() as usize);
+        if let QType::Array(t) = chooser.qtype() {
+            // SAFETY: the caller's promise: an array handle stands in the slot of an array.
+            let by = ChosenBy::Numbers(raw_rows(unsafe { &*at.cast::<ArrayHandle>() }, t.element));
+            meter.map_or(Ok(()), |meter| by.check(rows, meter))?;
+            return Ok(by);
+        }
+        // SAFETY: as above: an edge handle stands in the slot of an edge.
+        let edge = unsafe { &(*at.cast::<EdgeHandle>()).0 };
+        if rows != edge.parent_size() {
+            return Err(Fault::Sizes { sizes: vec![rows as u64, edge.parent_size() as u64] });
+        }
+        Ok(match edge.stored_mapping() {
+            Some(parents) => ChosenBy::Numbers(raw_of(parents, ScalarType::Int64)),
+            None => ChosenBy::Points(edge.split_points().expect("an edge of rows has a form")),
+        })
+    }
+}
+
 impl Input {
-    /// The rows that it sees through its views, and how many there are to see.
+    /// The rows that it sees through its views, and how many there are to see. Without a meter, numbers that choose rows are
+    /// known to be those of some.
     ///
     /// # Errors
     /// What an operator of a view raises.
@@ -39,18 +74,25 @@ impl Input {
         &self,
         frame: *const u8,
         element: ScalarType,
-    ) -> Result<(RawRows, usize), Box<MemberFault>> {
+        meter: Option<&Meter<'_>>,
+    ) -> Result<(SeenRows, usize), Box<MemberFault>> {
         // SAFETY: the caller's promise: an array handle stands in the slot of an array.
         let handle = unsafe { &*frame.add(self.through[0].array.offset() as usize).cast::<ArrayHandle>() };
         let mut rows = raw_rows(handle, element);
         let seen = rows.len;
         for through in &self.through {
+            if through.view.chooses() {
+                // SAFETY: the caller's promise; it is the last view.
+                let by = unsafe { through.chosen_by(rows.len, frame, meter) };
+                let by = by.map_err(|fault| through.fault(fault))?;
+                return Ok((SeenRows { of: rows, chosen_by: Some(by) }, seen.max(by.len())));
+            }
             // SAFETY: the caller's promise.
             let Range { start, end } = unsafe { through.rows_of(rows.len, frame)? };
             (rows.first, rows.len) = (rows.first.wrapping_offset(rows.step * start as isize), end - start);
             rows.offset += start;
         }
-        Ok((rows, seen))
+        Ok((SeenRows::all(rows), seen))
     }
 
     /// Its elements, which are those of a slot or lie in an array that it sees through its views; of that, how many there
@@ -94,7 +136,11 @@ fn raw_rows(handle: &ArrayHandle, element: ScalarType) -> RawRows {
         assert_eq!(lent.element.storage(), element.storage(), "rows of the slot's type");
         return *lent;
     }
-    let rows = handle.own();
+    raw_of(handle.own(), element)
+}
+
+/// The same of rows of the frame.
+fn raw_of(rows: &ArrayRows, element: ScalarType) -> RawRows {
     check_rows(rows, element);
     let bitmap = rows.presence().map_or(std::ptr::null(), |words| words.as_ptr().cast());
     let first = rows.bytes().as_ptr();

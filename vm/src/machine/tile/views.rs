@@ -9,8 +9,11 @@
 //! 1. What a view is of, and the scalars that say which rows, stand as they did from the view on to whoever reads it: within
 //!    one basic block, and nothing between writes a byte of them. The planner sees to it up to where the region runs.
 //! 2. A view that anybody else reads is an array of its own, which all read.
+//! 3. Where rows are chosen, each reader chooses them again: what several instructions read, or another view, is an array of its
+//!    own.
 
 use crate::layout::TypedSlot;
+use crate::operator::operand_view::OperandView;
 use crate::program::{Instruction, Routine, ValueId};
 use hashbrown::HashMap;
 
@@ -34,6 +37,25 @@ struct Live {
     chain: Vec<u32>,
     /// What must not be written.
     bytes: Vec<TypedSlot>,
+    /// True if rows are chosen.
+    chooses: bool,
+    /// The instruction that has read it.
+    reader: Option<usize>,
+}
+
+impl Live {
+    /// True if an instruction may see through it, which goes over its rows, or is a view of it.
+    fn is_seen_by(&self, ip: usize, goes_over_rows: bool, is_view_of: bool) -> bool {
+        match self.chooses {
+            true => goes_over_rows && self.reader.is_none_or(|reader| reader == ip),
+            false => goes_over_rows || is_view_of && self.can_be_followed(),
+        }
+    }
+
+    /// True if a view of it has no longer chain than views may have.
+    fn can_be_followed(&self) -> bool {
+        !self.chooses && self.chain.len() < MOST_IN_A_CHAIN
+    }
 }
 
 impl Views {
@@ -71,11 +93,10 @@ impl Views {
             let reads_rows = operator.is_some_and(|operator| operator.kernel().goes_over_rows());
             let is_view = operator.is_some_and(|operator| operator.is_view());
             for (number, value) in body.reads(instruction).iter().enumerate() {
-                let seen = live.iter().find(|view| view.value == *value);
-                let may_see =
-                    |view: &&Live| reads_rows || is_view && number == 0 && view.chain.len() < MOST_IN_A_CHAIN;
-                match seen.filter(may_see) {
+                let seen = live.iter_mut().find(|view| view.value == *value);
+                match seen.filter(|view| view.is_seen_by(ip, reads_rows, is_view && number == 0)) {
                     Some(view) => {
+                        view.reader = Some(ip);
                         is_read[value.index()] = true;
                         of_operand.insert((ip as u32, number as u32), view.chain.clone());
                     }
@@ -84,11 +105,11 @@ impl Views {
             }
             match operator {
                 None => live.clear(),
-                Some(_) if is_view => {
+                Some(operator) if is_view => {
                     let result = body.writes(instruction)[0];
                     let reads = body.reads(instruction);
                     let before = live.iter().find(|view| view.value == reads[0]);
-                    let before = before.filter(|view| view.chain.len() < MOST_IN_A_CHAIN);
+                    let before = before.filter(|view| view.can_be_followed());
                     let mut chain = before.map_or(Vec::new(), |view| view.chain.clone());
                     let mut bytes = before.map_or(Vec::new(), |view| view.bytes.clone());
                     chain.push(ip as u32);
@@ -97,7 +118,8 @@ impl Views {
                     if live.len() == MOST_LIVE {
                         live.remove(0);
                     }
-                    live.push(Live { value: result, chain, bytes });
+                    let chooses = operator.view().is_some_and(OperandView::chooses);
+                    live.push(Live { value: result, chain, bytes, chooses, reader: None });
                 }
                 Some(_) => {}
             }

@@ -13,25 +13,26 @@ use crate::array::meter::{Meter, Scratch};
 use crate::array::read_rows::ReadRows;
 use crate::array::row_fold::RowFold;
 use crate::array::rows_out::RowsOut;
-use crate::builtins::present::Cell;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::{ArrayRows, Edge, Fault};
 use crate::vector::fold::{Fold, SUMS, join_leaves};
 use crate::vector::leaves::Leaves;
 use crate::vector::spread::LEAF;
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 
 type Part<R> = <<R as RowFold>::Fold as Fold>::Part;
 
 /// Appends a row for each parent; `false` if rows have to be gathered: they are not one after the other, the edge does not
 /// hold parents, or lanes for all groups would take much more memory than the rows.
-pub(super) fn fold_groups<R: RowFold<Row: Cell>>(
+pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     rows: &ReadRows<'_>,
     edge: &Edge,
     out: &mut RowsOut<'_>,
     meter: &Meter<'_>,
 ) -> Result<bool, Fault> {
-    let (Some(cells), Some(parents)) = (R::Row::all(rows), edge.stored_mapping()) else { return Ok(false) };
+    let (Some(cells), Some(parents)) = (rows.all::<R::Row>(), edge.stored_mapping()) else {
+        return Ok(false);
+    };
     let (children, groups) = (Children { cells, rows, parents }, edge.parent_size());
     match R::Fold::HAS_ANY_PARTS {
         true => fold_into_parts::<R>(&children, groups, out, meter)?,
@@ -48,7 +49,7 @@ const FEW_LANES: usize = 1 << 14;
 
 /// How many rows each group of an edge has, and how many of them are present, for [`counted`]; `None` if the edge does not hold
 /// parents.
-pub(super) fn counts_of_groups<'m>(
+pub(crate) fn counts_of_groups<'m>(
     rows: &ReadRows<'_>,
     edge: &Edge,
     meter: &'m Meter<'m>,
@@ -57,12 +58,13 @@ pub(super) fn counts_of_groups<'m>(
     let mut counts = meter.zeros::<u64>(edge.parent_size())?;
     // Without a size, they take no memory.
     let children = Children { cells: &vec![(); rows.len()], rows, parents };
-    children.each(meter, &mut Counts(&mut counts))?;
+    // SAFETY: there is a count for each group of the edge.
+    unsafe { children.each(meter, &mut Counts(&mut counts))? };
     Ok(Some(counts))
 }
 
 /// The rows of a group, and those that are present.
-pub(super) fn counted(count: u64) -> [usize; 2] {
+pub(crate) fn counted(count: u64) -> [usize; 2] {
     [count as u32 as usize, (count >> 32) as usize]
 }
 
@@ -71,8 +73,9 @@ struct Counts<'c>(&'c mut [u64]);
 
 impl<T> TakeRow<T> for Counts<'_> {
     #[inline(always)]
-    fn take(&mut self, parent: usize, _: T, is_present: bool) {
-        self.0[parent] += 1 | u64::from(is_present) << 32;
+    unsafe fn take(&mut self, parent: usize, _: T, is_present: bool) {
+        // SAFETY: the caller's promise.
+        unsafe { *self.0.get_unchecked_mut(parent) += 1 | u64::from(is_present) << 32 };
     }
 }
 
@@ -86,12 +89,18 @@ struct Children<'c, T> {
 /// What rows are taken in by. No closure: two loops take rows, and a closure that two loops call is not inlined.
 trait TakeRow<T> {
     /// Takes in a row that has a parent.
-    fn take(&mut self, parent: usize, cell: T, is_present: bool);
+    ///
+    /// # Safety
+    /// There is a group with this number.
+    unsafe fn take(&mut self, parent: usize, cell: T, is_present: bool);
 }
 
 impl<T: Copy> Children<'_, T> {
     /// Takes in each row that has a parent.
-    fn each(&self, meter: &Meter<'_>, taking: &mut impl TakeRow<T>) -> Result<(), Fault> {
+    ///
+    /// # Safety
+    /// What takes them knows all groups of the edge.
+    unsafe fn each(&self, meter: &Meter<'_>, taking: &mut impl TakeRow<T>) -> Result<(), Fault> {
         let (ids, with_parent) =
             (bytemuck::cast_slice::<_, i64>(self.parents.bytes()), ReadRows::kept(self.parents));
         let are_all_there = self.rows.are_all_present() && with_parent.are_all_present();
@@ -99,7 +108,10 @@ impl<T: Copy> Children<'_, T> {
             let stride = stride?;
             let (cells, ids) = (&self.cells[stride.clone()], &ids[stride.clone()]);
             if are_all_there {
-                cells.iter().zip(ids).for_each(|(cell, parent)| taking.take(*parent as usize, *cell, true));
+                for (cell, parent) in cells.iter().zip(ids) {
+                    // SAFETY: the caller's promise; the parents of an edge are groups of it.
+                    unsafe { taking.take(*parent as usize, *cell, true) };
+                }
                 continue;
             }
             let words = cells.chunks(ROWS_OF_A_WORD).zip(ids.chunks(ROWS_OF_A_WORD));
@@ -107,7 +119,8 @@ impl<T: Copy> Children<'_, T> {
                 let (with_parent, present) = (with_parent.word(number), self.rows.word(number));
                 for (row, (cell, parent)) in cells.iter().zip(ids).enumerate() {
                     if with_parent >> row & 1 == 1 {
-                        taking.take(*parent as usize, *cell, present >> row & 1 == 1);
+                        // SAFETY: as above.
+                        unsafe { taking.take(*parent as usize, *cell, present >> row & 1 == 1) };
                     }
                 }
             }
@@ -127,13 +140,14 @@ struct Parts<'p, R: RowFold>(&'p mut [Part<R>]);
 
 impl<R: RowFold> TakeRow<R::Row> for Parts<'_, R> {
     #[inline(always)]
-    fn take(&mut self, parent: usize, cell: R::Row, is_present: bool) {
-        let known = &mut self.0[parent];
+    unsafe fn take(&mut self, parent: usize, cell: R::Row, is_present: bool) {
+        // SAFETY: the caller's promise.
+        let known = unsafe { self.0.get_unchecked_mut(parent) };
         *known = R::Fold::join(*known, part_of::<R>(cell, is_present));
     }
 }
 
-fn fold_into_parts<R: RowFold<Row: Cell>>(
+fn fold_into_parts<R: RowFold<Row: Pod>>(
     children: &Children<'_, R::Row>,
     groups: usize,
     out: &mut RowsOut<'_>,
@@ -143,7 +157,8 @@ fn fold_into_parts<R: RowFold<Row: Cell>>(
     for stride in meter.strides(groups) {
         parts[stride?].fill(none);
     }
-    children.each(meter, &mut Parts::<R>(&mut parts))?;
+    // SAFETY: there is a part for each group.
+    unsafe { children.each(meter, &mut Parts::<R>(&mut parts))? };
     // Rows are counted only where that may tell something: a group of which nothing is known may have some all the same.
     let is_open = |part: &Part<R>| bytemuck::bytes_of(part) == bytemuck::bytes_of(&none);
     let (mut counts, mut is_one_open) = (meter.zeros::<u64>(0)?, false);
@@ -153,7 +168,8 @@ fn fold_into_parts<R: RowFold<Row: Cell>>(
     }
     if is_one_open {
         counts = meter.zeros(groups)?;
-        children.each(meter, &mut Counts(&mut counts))?;
+        // SAFETY: there is a count for each group.
+        unsafe { children.each(meter, &mut Counts(&mut counts))? };
     }
     for stride in meter.strides(groups) {
         for group in stride? {
@@ -176,15 +192,19 @@ struct Lanes<'p, R: RowFold> {
 
 impl<R: RowFold> TakeRow<R::Row> for Lanes<'_, R> {
     #[inline(always)]
-    fn take(&mut self, parent: usize, cell: R::Row, is_present: bool) {
+    unsafe fn take(&mut self, parent: usize, cell: R::Row, is_present: bool) {
         let value = part_of::<R>(cell, is_present);
-        let left = &mut self.left[parent];
-        if *left == 0 {
-            return self.take_behind_lanes(parent, value);
+        // SAFETY: the caller's promise: each group has a number of rows and its lanes.
+        unsafe {
+            let left = self.left.get_unchecked_mut(parent);
+            if *left == 0 {
+                return self.take_behind_lanes(parent, value);
+            }
+            let lane = parent * SUMS + left.wrapping_neg() as usize % SUMS;
+            let lane = self.lanes.get_unchecked_mut(lane);
+            *lane = R::Fold::join(*lane, value);
+            *left -= 1;
         }
-        let lane = &mut self.lanes[parent * SUMS + left.wrapping_neg() as usize % SUMS];
-        *lane = R::Fold::join(*lane, value);
-        *left -= 1;
     }
 }
 
@@ -259,14 +279,15 @@ fn places(count: usize) -> usize {
     count.div_ceil(LEAF / 2)
 }
 
-fn fold_into_lanes<R: RowFold<Row: Cell>>(
+fn fold_into_lanes<R: RowFold<Row: Pod>>(
     children: &Children<'_, R::Row>,
     groups: usize,
     out: &mut RowsOut<'_>,
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
     let mut counts = meter.zeros::<u64>(groups)?;
-    children.each(meter, &mut Counts(&mut counts))?;
+    // SAFETY: there is a count for each group.
+    unsafe { children.each(meter, &mut Counts(&mut counts))? };
     let (mut known, mut place) = (meter.vec(groups)?, 0);
     for stride in meter.strides(groups) {
         for count in counts[stride?].iter().map(|count| counted(*count)[0]) {
@@ -285,7 +306,8 @@ fn fold_into_lanes<R: RowFold<Row: Cell>>(
     for stride in meter.strides(groups) {
         stride?.filter(|group| has_rows(*group)).for_each(|group| lanes.begin_leaf(group));
     }
-    children.each(meter, &mut lanes)?;
+    // SAFETY: there are lanes for each group.
+    unsafe { children.each(meter, &mut lanes)? };
     let mut first = 0;
     for stride in meter.strides(groups) {
         for group in stride? {
@@ -309,9 +331,7 @@ fn fold_into_lanes<R: RowFold<Row: Cell>>(
 mod tests {
     use super::*;
     use crate::array::row_fold::{BestOf, MeanOf, SumOf, fold_present};
-    use crate::builtins::present::{Gathered, GroupsOf, Members};
     use crate::value::{ArrayRows, ScalarType, ScalarValue};
-    use bumpalo::Bump;
     use fastrand::Rng;
 
     /// Groups of sizes around those of lanes and leaves, their rows shuffled; one group without rows.
@@ -327,20 +347,21 @@ mod tests {
         Edge::from_mapping(ArrayRows::from_values(ScalarType::Int64, &ids), sizes.len()).expect("an edge")
     }
 
-    fn check<R: RowFold<Row: Cell>>(rows: &ArrayRows, edge: &Edge, result: ScalarType) {
-        let (meter, arena, read) = (Meter::of_default(), Bump::new(), ReadRows::kept(rows));
+    fn check<R: RowFold<Row: Pod>>(rows: &ArrayRows, edge: &Edge, result: ScalarType) {
+        let (meter, read) = (Meter::of_default(), ReadRows::kept(rows));
         let (mut found, mut expected) = (ArrayRows::new(result), ArrayRows::new(result));
         let mut out = RowsOut::new(&mut found, &meter);
         assert!(fold_groups::<R>(&read, edge, &mut out, &meter).expect("memory"), "{result}");
         let mut out = RowsOut::new(&mut expected, &meter);
-        let mut gathered = Gathered::<R::Row>::new(&meter, &arena).expect("memory");
-        for group in GroupsOf::new(edge, &meter).expect("memory").iter() {
-            let present = gathered.present(read, Members::Of(group), &meter).expect("memory");
-            let folded = fold_present::<R>(present.values, present.places, present.size, &|| false);
+        let groups = edge.groups();
+        for group in groups.iter() {
+            let present = (0..).zip(group).filter(|(_, row)| rows.is_present(**row));
+            let (places, values): (Vec<u32>, Vec<R::Row>) =
+                present.map(|(place, row)| (place, read.read::<R::Row>(*row))).unzip();
+            let folded = fold_present::<R>(&values, Some(&places), group.len(), &|| false);
             out.push_plain(folded).expect("memory");
         }
         let counts = counts_of_groups(&read, edge, &meter).expect("memory").expect("the edge holds parents");
-        let groups = edge.groups();
         let members = groups
             .iter()
             .map(|rows_of| [rows_of.len(), rows_of.iter().filter(|row| rows.is_present(**row)).count()]);
