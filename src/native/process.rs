@@ -1,7 +1,9 @@
 //! Processes of compilers: run within limits of time and of what they print, and stopped with all that they have begun.
 //!
-//! 1. A compiler has a process group of its own, so that what it has begun is stopped with it.
-//! 2. Signals of a terminal do not reach that group: who ends this process for one calls [`stop_all`] before.
+//! 1. A compiler has a process group of its own. What it has begun and left running is stopped when it ends, well or not: it might
+//!    still write to the build. A daemon, which has a session of its own, stays.
+//! 2. A group is signalled before anybody asks how its first process has ended: until then no other group has its number.
+//! 3. Signals of a terminal do not reach that group: who ends this process for one calls [`stop_all`] before.
 
 use std::fs::File;
 use std::process::{Child, Command, ExitStatus};
@@ -32,15 +34,13 @@ pub(super) fn finished(mut command: Command, printed: &[&File], limit: Duration)
     let begin = Instant::now();
     let mut pause = Duration::from_micros(500);
     loop {
-        if let Some(status) = child.0.try_wait()? {
-            return Ok(Ended::With(status));
+        if child.has_ended()? {
+            return Ok(Ended::With(child.end()?));
         }
         let length = |file: &&File| file.metadata().map_or(0, |data| data.len());
         let prints_too_much = printed.iter().any(|file| length(file) > MOST_PRINTED);
         if prints_too_much || begin.elapsed() > limit {
-            stop_group(child.0.id());
-            let _ = child.0.kill();
-            let _ = child.0.wait();
+            child.end()?;
             return Ok(if prints_too_much { Ended::TooMuchPrinted } else { Ended::OutOfTime });
         }
         std::thread::sleep(pause);
@@ -55,22 +55,55 @@ pub fn stop_all() {
     running.iter().for_each(|id| stop_group(*id));
 }
 
-/// A compiler that runs, and is known to [`stop_all`].
-struct Running(Child);
+/// A compiler that runs, and is known to [`stop_all`] until somebody has asked how it ended.
+struct Running {
+    child: Child,
+    status: Option<ExitStatus>,
+}
 
 impl Running {
     fn spawn(mut command: Command) -> std::io::Result<Running> {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
         running.push(child.id());
-        Ok(Running(child))
+        Ok(Running { child, status: None })
+    }
+
+    /// True if the compiler has ended; what it has begun may run.
+    fn has_ended(&mut self) -> std::io::Result<bool> {
+        #[cfg(all(unix, not(target_os = "openbsd")))]
+        {
+            use rustix::process::{WaitId, WaitIdOptions, waitid};
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            Ok(waitid(WaitId::Pid(rustix::process::Pid::from_child(&self.child)), options)?.is_some())
+        }
+        #[cfg(not(all(unix, not(target_os = "openbsd"))))]
+        {
+            self.status = self.child.try_wait()?;
+            Ok(self.status.is_some())
+        }
+    }
+
+    /// Stops what runs of it, and gives how it ended.
+    fn end(&mut self) -> std::io::Result<ExitStatus> {
+        if let Some(status) = self.status {
+            return Ok(status);
+        }
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = self.child.id();
+        stop_group(id);
+        let _ = self.child.kill();
+        let status = self.child.wait()?;
+        running.retain(|known| *known != id);
+        self.status = Some(status);
+        Ok(status)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let id = self.0.id();
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| *known != id);
+        // Where asking failed, nobody has ended it.
+        let _ = self.end();
     }
 }
 
