@@ -3,14 +3,14 @@
 //! ```text
 //! <root>/v1/ab/abcdef…(32 digits)/      a complete build
 //! <root>/v1/ab/abcdef….lock             held by whoever builds it; others wait, then find it
-//! <root>/v1/tmp/…                       builds under way: renamed when they are complete
+//! <root>/v1/tmp/…                       builds under way, renamed when they are complete; and those that are being removed
 //! <root>/v1/compilers/…                 what compilers say about themselves, by their files
 //! ```
 //!
 //! The key is 128 bits of the program without names and places, the layout, the steps with their versions, the compiler
 //! with its files, version and flags, and what it takes the processor for. Parts of it stand in `build.json`, and are compared.
 //!
-//! 1. A folder is never changed: it is renamed into place, and removed as a whole.
+//! 1. A folder is never changed: it is renamed into place, and away from there before it is removed.
 //! 2. A hit neither translates nor asks the compiler anything.
 //! 3. What does not load any more is built again, once.
 
@@ -18,7 +18,7 @@ use crate::native::backend::Backend;
 use crate::native::build::{NativeBuild, load};
 use crate::native::compiler::{CompileC, CompileRust};
 use crate::native::error::NativeError;
-use crate::native::files::{children, is_stale, touch, used};
+use crate::native::files::{children, is_stale, new_folder_in, remove_all, touch, used};
 use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
 use crate::native::known_compiler::known_compiler;
 use crate::native::made::verify;
@@ -28,6 +28,7 @@ use crate::workflow::StepKey;
 use cembra_vm::library::{ABI_VERSION, Library};
 use serde_json::{Map, Value as Json, json};
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -144,7 +145,7 @@ impl NativeCache {
             Err(NativeError::Library(_)) => {
                 // The file is not what was built: somebody has cut, changed or replaced it.
                 let lock = self.lock(artifact.folder())?;
-                remove(artifact.folder());
+                self.remove(artifact.folder())?;
                 drop(lock);
                 load(&self.artifact_observed(call, observer)?)
             }
@@ -217,7 +218,8 @@ impl NativeCache {
         let path = folder.with_extension("lock");
         let open = || {
             fs::create_dir_all(path.parent().unwrap_or(&self.root))?;
-            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
+            // A pipe that is opened for both is not waited for.
+            let file = File::options().create(true).truncate(false).read(true).write(true).open(&path)?;
             file.lock()?;
             Ok::<_, std::io::Error>(file)
         };
@@ -233,7 +235,7 @@ impl NativeCache {
         let under_way = self.root.join(VERSION).join("tmp");
         let private = || {
             fs::create_dir_all(&under_way)?;
-            tempfile::tempdir_in(&under_way)
+            new_folder_in(&under_way)
         };
         let private = private().map_err(|error| NativeError::file(&under_way, error))?;
         let artifact = self.backend.build(call, private.path(), observer)?;
@@ -245,16 +247,21 @@ impl NativeCache {
         artifact.write_key(key)?;
         // Loads, or is not published.
         verify(&artifact.library(), &compiler.path, artifact.entry(), artifact.signature())?;
-        remove(folder);
+        self.remove(folder)?;
         fs::rename(private.path(), folder).map_err(|error| NativeError::file(folder, error))?;
         observer.ended(PUBLISH, &NoText);
         Ok(artifact.moved_to(folder))
     }
 
+    /// Removes a build, if there is one.
+    fn remove(&self, folder: &Path) -> Result<(), NativeError> {
+        removed(&self.root, folder).map(drop).map_err(|error| NativeError::file(folder, error))
+    }
+
     /// Removes what was not used for the longest time until the rest is within the limit, and what ended processes left.
     fn make_room(&self, keep: &Path) {
         for path in children(&self.root.join(VERSION).join("tmp")).iter().filter(|path| is_stale(path)) {
-            remove(path);
+            let _ = remove_all(path);
         }
         let mut entries = folders(&self.root)
             .map(|folder| (used(&folder.join(BUILD_JSON)), size(&folder), folder))
@@ -266,7 +273,7 @@ impl NativeCache {
                 break;
             }
             if folder != keep {
-                remove(&folder);
+                let _ = self.remove(&folder);
                 total -= size;
             }
         }
@@ -285,7 +292,7 @@ fn folders(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
         name.is_some_and(|name| name.len() == count && name.bytes().all(|b| b.is_ascii_hexdigit()))
     };
     let groups = children(&root.join(VERSION)).into_iter().filter(move |path| is_digits(path, 2));
-    groups.flat_map(|group| children(&group)).filter(move |path| path.is_dir() && is_digits(path, 32))
+    groups.flat_map(|group| children(&group)).filter(move |path| is_digits(path, 32))
 }
 
 /// All builds of the cache in a folder, those used last at the end. All files that a build has noted are read and compared.
@@ -308,16 +315,27 @@ pub fn entries(root: &Path) -> Vec<Entry> {
 pub fn clear(root: &Path) -> Result<usize, NativeError> {
     let mut count = 0;
     for folder in folders(root) {
-        fs::remove_dir_all(&folder).map_err(|error| NativeError::file(&folder, error))?;
-        count += 1;
+        count += usize::from(removed(root, &folder).map_err(|error| NativeError::file(&folder, error))?);
     }
-    remove(&known_in(root));
+    let _ = remove_all(&known_in(root));
     Ok(count)
 }
 
-/// Removes a folder, as far as that goes.
-fn remove(folder: &Path) {
-    let _ = fs::remove_dir_all(folder);
+/// Removes a build, or whatever has its name; false if there is none. It is gone at once: what is renamed is nobody's, so that
+/// who builds there meanwhile, or removes it too, does not meet a half of it.
+fn removed(root: &Path, folder: &Path) -> std::io::Result<bool> {
+    if matches!(fs::symlink_metadata(folder), Err(error) if error.kind() == ErrorKind::NotFound) {
+        return Ok(false);
+    }
+    let under_way = root.join(VERSION).join("tmp");
+    let private = fs::create_dir_all(&under_way).and_then(|()| new_folder_in(&under_way));
+    // Without room there, it goes where it is.
+    let Ok(private) = private else { return remove_all(folder).map(|()| true) };
+    match fs::rename(folder, private.path().join("removed")) {
+        // Somebody else was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        renamed => renamed.map(|()| true),
+    }
 }
 
 /// Bytes of the files in a folder.

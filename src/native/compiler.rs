@@ -9,8 +9,9 @@
 //! What differs between languages is in [`CompiledLanguage`].
 
 use crate::native::build_system::{BuildJob, BuildSystem, Direct};
-use crate::native::compiler_file::{file_identity, program_of};
+use crate::native::compiler_file::{environment, file_identity, program_of};
 use crate::native::error::NativeError;
+use crate::native::files::shown;
 use crate::native::folder::{Artifact, BUILD_LOG, BuildFolder, BuildState, PROGRAM_TXT, remove};
 use crate::native::process::{Ended, MOST_PRINTED, finished};
 use crate::native::stage::{C, CompilableSource, Language, Rust};
@@ -129,7 +130,8 @@ pub struct Compiler {
     pub target: String,
     /// The program that compiles where that is another one.
     pub behind: Option<PathBuf>,
-    /// Both programs with all links followed: paths, sizes, times, and digests of scripts.
+    /// Both programs with all links followed: paths, sizes, times, and digests of scripts; and variables of the environment that
+    /// change what they make.
     pub files: Vec<String>,
 }
 
@@ -162,7 +164,8 @@ impl Compiler {
         for name in L::NAMES {
             match Compiler::at_for::<L>(Path::new(name)) {
                 Ok(compiler) => return Ok(compiler),
-                Err(error) => tried.push(error.to_string()),
+                Err(NativeError::NoCompiler { tried: this, .. }) => tried.push(this),
+                Err(other) => return Err(other),
             }
         }
         Err(NativeError::NoCompiler { language: L::NAME, hint: L::HINT, tried: tried.join("; ") })
@@ -186,10 +189,14 @@ impl Compiler {
             hint: L::HINT,
             tried: format!("{}: {why}", program.display()),
         };
-        let path = found(program).ok_or_else(|| none("not found".to_owned()))?;
+        let words = program.to_string_lossy();
+        let hint =
+            if words.contains(' ') { "not found; arguments are no part of its name" } else { "not found" };
+        let path = found(program).ok_or_else(|| none(hint.to_owned()))?;
         let answer = |arguments: &[&str]| {
-            let mut output = tempfile::tempfile().map_err(|error| none(error.to_string()))?;
-            let copy = output.try_clone().map_err(|error| none(error.to_string()))?;
+            let file = |error| none(format!("a temporary file for its answer: {error}"));
+            let mut output = tempfile::tempfile().map_err(file)?;
+            let copy = output.try_clone().map_err(file)?;
             let mut command = Command::new(&path);
             command.args(arguments).stdin(Stdio::null()).stdout(copy).stderr(Stdio::null());
             let question = arguments[0];
@@ -227,13 +234,15 @@ impl Compiler {
         behind: Option<PathBuf>,
     ) -> Compiler {
         let files = std::iter::once(&path).chain(&behind).map(|path| file_identity(path).unwrap_or_default());
-        Compiler { files: files.collect(), path, version, target, behind }
+        Compiler { files: files.chain(environment()).collect(), path, version, target, behind }
     }
 }
 
 /// The compiler that somebody named.
 fn preferred<L: CompiledLanguage>(named: Option<&Path>) -> Option<PathBuf> {
-    let of_variable = || L::VARIABLES.iter().find_map(std::env::var_os).map(PathBuf::from);
+    // An empty one is as good as none.
+    let value = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let of_variable = || L::VARIABLES.iter().find_map(value).map(PathBuf::from);
     named.map(Path::to_owned).or_else(of_variable)
 }
 
@@ -401,11 +410,7 @@ fn end_of(path: &Path) -> String {
         file.seek(SeekFrom::Start(size.saturating_sub(LONGEST_LOG)))?;
         let mut bytes = Vec::new();
         file.take(LONGEST_LOG).read_to_end(&mut bytes)?;
-        // What would command a terminal is shown instead.
-        let shown = |c: char| {
-            if c.is_control() && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c }
-        };
-        Ok::<_, std::io::Error>(String::from_utf8_lossy(&bytes).chars().map(shown).collect())
+        Ok::<_, std::io::Error>(shown(&String::from_utf8_lossy(&bytes), &['\n', '\t']))
     };
     read().unwrap_or_else(|error| format!("the log cannot be read: {error}"))
 }

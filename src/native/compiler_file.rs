@@ -3,6 +3,7 @@
 //! ```text
 //! cc ──links──> gcc-13 ──-print-prog-name=cc1──> …/13/cc1      path, size and time of both
 //! cc, a script ──> whatever it calls                           and the script's digest
+//! CPATH=… and the like                                         variables of the environment by which it does something else
 //! ```
 //!
 //! A version does not tell: a compiler is replaced by another one of the same version, a link leads elsewhere, a script calls
@@ -14,6 +15,26 @@ use std::time::SystemTime;
 
 /// Bytes of a script that are read.
 const LONGEST_SCRIPT: u64 = 1 << 20;
+
+/// Variables by which compilers and linkers take other headers, libraries, programs or flags.
+const VARIABLES: [&str; 10] = [
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "LIBRARY_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "LD_RUN_PATH",
+    "CCC_OVERRIDE_OPTIONS",
+    "SDKROOT",
+    "NIX_CFLAGS_COMPILE",
+    "NIX_LDFLAGS",
+];
+
+/// Those that are set, with their values.
+pub(super) fn environment() -> impl Iterator<Item = String> {
+    let text = |name: &str| Some(format!("{name}={}", std::env::var_os(name)?.to_string_lossy()));
+    VARIABLES.into_iter().filter_map(text)
+}
 
 /// A file: its path with all links followed, its size, its time, and the digest of a script.
 pub(super) fn file_identity(path: &Path) -> Option<String> {

@@ -4,9 +4,37 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 /// What is left unfinished after that long was left by a process that has ended.
 pub(super) const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A folder of a name that nobody has, in another one, for whom the umask says: whoever may read the cache may read its builds.
+pub(super) fn new_folder_in(folder: &Path) -> io::Result<TempDir> {
+    let mut builder = Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    builder.tempdir_in(folder)
+}
+
+/// The same of a file.
+pub(super) fn new_file_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Removes a folder with all that is in it, or whatever else has its name.
+///
+/// # Errors
+/// It stays, or there was none.
+pub(super) fn remove_all(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path)?.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    }
+}
 
 /// The contents of a file.
 ///
@@ -31,6 +59,12 @@ pub(super) fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// As [`read_at_most`], and it is no UTF-8.
 pub(super) fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read_at_most(path, most)?).map_err(io::Error::other)
+}
+
+/// A text of others without what would command a terminal, but for some characters.
+pub(super) fn shown(text: &str, kept: &[char]) -> String {
+    let shown = |c: char| if c.is_control() && !kept.contains(&c) { char::REPLACEMENT_CHARACTER } else { c };
+    text.chars().map(shown).collect()
 }
 
 /// What is in a folder; nothing where that cannot be read.

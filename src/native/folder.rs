@@ -16,7 +16,7 @@
 
 use crate::native::elf::Elf;
 use crate::native::error::NativeError;
-use crate::native::files::{read_at_most, read_text};
+use crate::native::files::{new_file_in, read_at_most, read_text, shown};
 use crate::native::observer::CACHE_HIT;
 use crate::native::stage::{ProgramSource, file_text};
 use crate::workflow;
@@ -34,6 +34,8 @@ pub(crate) const BUILD_LOG: &str = "build.log";
 pub(super) const BUILD_JSON: &str = "build.json";
 /// Bytes that it has at most.
 const LONGEST_JSON: u64 = 16 << 20;
+/// Bytes that a file has at most which a build has made.
+pub(super) const LONGEST_FILE: u64 = 1 << 30;
 /// Bytes of a source or a log that are shown.
 const LONGEST_TEXT: u64 = 256 << 20;
 
@@ -88,7 +90,7 @@ impl<'f> BuildFolder<'f> {
     /// Notes a file that somebody else has written.
     pub(super) fn note(&mut self, name: &str) -> Result<Digest, NativeError> {
         let path = self.folder.join(name);
-        let bytes = std::fs::read(&path).map_err(|error| NativeError::file(&path, error))?;
+        let bytes = read_at_most(&path, LONGEST_FILE).map_err(|error| NativeError::file(&path, error))?;
         let digest = Digest::of(&bytes);
         self.files.push((name.to_owned(), digest));
         Ok(digest)
@@ -144,7 +146,7 @@ pub fn remove(file: &Path) -> Result<(), NativeError> {
 fn write_json(folder: &Path, json: &Json) -> Result<(), NativeError> {
     let path = folder.join(BUILD_JSON);
     let write = || {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut file = new_file_in(folder)?;
         writeln!(file, "{json:#}")?;
         file.persist(&path).map(drop).map_err(|error| error.error)
     };
@@ -167,6 +169,10 @@ fn digest_of(json: &Json) -> Option<Digest> {
 /// What is wrong with a folder, if anything is: with the state of its build, the version of the boundary that it names or that
 /// its library has, or the first file that is not the one that was built.
 pub(super) fn damage(folder: &Path) -> Option<String> {
+    found_damage(folder).map(|what| shown(&what, &[]))
+}
+
+fn found_damage(folder: &Path) -> Option<String> {
     let Some(json) = read_json(folder) else { return Some(format!("{BUILD_JSON} cannot be read")) };
     let state = json.get("state").and_then(Json::as_str).unwrap_or("none");
     if state != BuildState::Compiled.to_string() {
@@ -217,7 +223,7 @@ fn other_abi(abi: u64) -> String {
 /// The function of a build and its types, as far as its folder says so.
 pub(super) fn names(folder: &Path) -> (String, String) {
     let json = read_json(folder).unwrap_or_default();
-    let text = |name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    let text = |name: &str| shown(json.get(name).and_then(Json::as_str).unwrap_or_default(), &[]);
     (text("entry"), text("types"))
 }
 

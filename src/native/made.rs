@@ -6,6 +6,8 @@
 
 use crate::native::elf::Elf;
 use crate::native::error::NativeError;
+use crate::native::files::read_at_most;
+use crate::native::folder::LONGEST_FILE;
 use cembra_vm::library::{Digest, Library, LibraryError, Signature};
 use std::path::Path;
 
@@ -21,7 +23,7 @@ pub fn verify(
 ) -> Result<(), NativeError> {
     let other = |error| NativeError::OtherLibrary { compiler: compiler.into(), entry: entry.into(), error };
     let file = |message| LibraryError::File { path: library.into(), message };
-    let bytes = std::fs::read(library).map_err(|error| other(file(error.to_string())))?;
+    let bytes = read_at_most(library, LONGEST_FILE).map_err(|error| other(file(error.to_string())))?;
     if Elf::of(&bytes).is_some_and(|elf| !elf.is_whole()) {
         return Err(other(file("the file is shorter than its headers say".to_owned())));
     }

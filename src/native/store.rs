@@ -10,7 +10,7 @@
 //! 3. A folder that cannot be read or written is an empty store, which keeps nothing.
 //! 4. A result that was kept says itself whether it still holds ([`KeptText::read`]).
 
-use crate::native::files::{children, is_stale, read_text, touch, used};
+use crate::native::files::{children, is_stale, new_file_in, read_text, touch, used};
 use crate::workflow::{StepKey, Store};
 use cembra_vm::library::Digest;
 use std::fs;
@@ -49,7 +49,7 @@ impl DiskStore {
 
     fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        let mut file = new_file_in(&self.folder)?;
         file.write_all(head(text).as_bytes())?;
         file.write_all(text.as_bytes())?;
         file.persist(path).map_err(|error| error.error)?;

@@ -272,6 +272,8 @@ fn compilers_that_fail_are_named() {
     let missing =
         NativeCache::new(root.path(), Some(Path::new("no-such-compiler"))).expect_err("there is none");
     assert!(matches!(missing, NativeError::NoCompiler { .. }), "{missing}");
+    let words = NativeCache::new(root.path(), Some(Path::new("gcc -O0"))).expect_err("there is none");
+    assert!(words.to_string().contains("gcc -O0: not found; arguments are no part of its name"), "{words}");
     let failing = fake(root.path(), "echo no such luck >&2; exit 3");
     let cache = NativeCache::new(root.path(), Some(&failing)).expect("it answers");
     let error = cache.library(&call(SOURCE)).expect_err("it fails");

@@ -283,6 +283,86 @@ fn a_compiler_that_hangs_is_stopped_with_what_it_has_begun() {
     is_usable(folder.path(), "after a compiler that hangs");
 }
 
+/// A compiler that makes a library and leaves a process behind, which would write to the log of the build for a minute.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_compiler_leaves_behind_is_stopped() {
+    let (folder, _) = fresh();
+    let path = folder.path().join("leavingcc");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *.so*) ;; *) exec cc \"$@\";; esac\n\
+         (for i in $(seq 600); do echo still here; sleep 0.1; done) &\necho \"$! $!\" > '{}'\nexec cc \"$@\"\n",
+        folder.path().join("numbers").display()
+    );
+    fs::write(&path, script).expect("it is written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can run");
+    let cache = NativeCache::new(folder.path().join("cache"), Some(&path)).expect("it answers");
+    check(&cache, 1).expect("a library");
+    have_ended(&numbers(folder.path()));
+    let entries = entries(&folder.path().join("cache"));
+    assert!(entries.len() == 1 && entries[0].damage.is_none(), "{entries:?}");
+}
+
+/// Several processes clear one cache: each build is removed by one of them, and nobody fails.
+#[test]
+fn many_clear_a_cache_at_once() {
+    let (folder, _) = fresh();
+    let builds = 200;
+    for number in 0..builds {
+        let build = folder.path().join(format!("v1/{:02x}/{number:032x}", number % 16));
+        fs::create_dir_all(&build).expect("a folder");
+        for file in ["a", "b", "c"] {
+            fs::write(build.join(file), "x").expect("it is written");
+        }
+    }
+    let root = folder.path();
+    let removed: usize = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(|| clear(root).expect("it is cleared"))).collect();
+        all.into_iter().map(|thread| thread.join().expect("no panic")).sum()
+    });
+    assert_eq!((removed, entries(root).len()), (builds, 0));
+    assert_eq!(fs::read_dir(root.join("v1/tmp")).expect("a folder").count(), 0);
+}
+
+/// What stands where a build or a lock should be is not waited for, and is no reason not to build.
+#[test]
+fn other_things_in_the_places_of_a_cache() {
+    let (folder, cache) = fresh();
+    let place = cache.artifact(&call(1)).expect("a build").folder().to_owned();
+    clear(folder.path()).expect("it goes");
+    fs::write(&place, "no folder").expect("it is written");
+    let damage = entries(folder.path())[0].damage.clone();
+    assert_eq!(damage.as_deref(), Some("build.json cannot be read"));
+    check(&cache, 1).expect("a library");
+    assert!(place.is_dir());
+    clear(folder.path()).expect("it goes");
+    // A link that leads nowhere, and a folder of others that a link leads to, which stays.
+    std::os::unix::fs::symlink("nowhere", &place).expect("a link");
+    check(&cache, 1).expect("a library");
+    clear(folder.path()).expect("it goes");
+    fs::create_dir(folder.path().join("mine")).expect("a folder");
+    fs::write(folder.path().join("mine/notes"), "mine").expect("it is written");
+    std::os::unix::fs::symlink(folder.path().join("mine"), &place).expect("a link");
+    check(&cache, 1).expect("a library");
+    assert_eq!(fs::read_to_string(folder.path().join("mine/notes")).expect("it is there"), "mine");
+    // A pipe that nobody reads.
+    clear(folder.path()).expect("it goes");
+    let lock = place.with_extension("lock");
+    fs::remove_file(&lock).expect("it is there");
+    assert!(Command::new("mkfifo").arg(&lock).status().expect("a command").success());
+    check(&cache, 1).expect("a library");
+    fs::write(&place.with_extension("other"), "a file of others").expect("it is written");
+    assert_eq!(clear(folder.path()).expect("it goes"), 1);
+    // No room for builds under way.
+    check(&cache, 1).expect("a library");
+    fs::remove_dir(folder.path().join("v1/tmp")).expect("it is empty");
+    fs::write(folder.path().join("v1/tmp"), "no folder").expect("it is written");
+    check(&cache, 1).expect("it is there");
+    assert_eq!(clear(folder.path()).expect("it goes"), 1);
+    let error = check(&cache, 1).expect_err("nothing can be built");
+    assert!(matches!(error, NativeError::File { .. }), "{error}");
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_build_that_is_interrupted_stops_its_compiler() {
