@@ -97,7 +97,7 @@ fn built<L: CompiledLanguage>(
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(usage(&format!("--name {name:?}: use letters, digits and _")));
     }
-    let mut target = Target::open(&args.out).map_err(|error| native(&error))?;
+    let mut target = Target::open(&args.out, &args.files).map_err(|error| native(&error))?;
     match write_all(args, &mut target, &name, (&sources, root), dump) {
         Ok(()) => {
             Ok(target.written.iter().map(|file| format!("{}\n", args.out.join(file).display())).collect())
@@ -113,19 +113,26 @@ fn built<L: CompiledLanguage>(
 struct Target {
     folder: PathBuf,
     is_new: bool,
+    /// The files that are read, which are never written.
+    sources: Vec<PathBuf>,
     written: Vec<String>,
 }
 
 impl Target {
-    fn open(folder: &Path) -> Result<Target, NativeError> {
+    fn open(folder: &Path, sources: &[PathBuf]) -> Result<Target, NativeError> {
         let is_new = !folder.exists();
         let made = std::fs::create_dir_all(folder).and_then(|()| folder.canonicalize());
         let made = made.map_err(|error| NativeError::file(folder, error))?;
-        Ok(Target { folder: made, is_new, written: Vec::new() })
+        let sources = sources.iter().filter_map(|source| source.canonicalize().ok()).collect();
+        Ok(Target { folder: made, is_new, sources, written: Vec::new() })
     }
 
     fn write(&mut self, file: String, text: &str) -> Result<(), NativeError> {
         let path = self.folder.join(&file);
+        if path.canonicalize().is_ok_and(|path| self.sources.contains(&path)) {
+            let what = "this is a source of the build: choose another folder by --out, or another --name";
+            return Err(NativeError::file(&path, what));
+        }
         self.written.push(file);
         std::fs::write(&path, text).map_err(|error| NativeError::file(&path, error))
     }

@@ -733,6 +733,90 @@ fn what_cannot_be_built_is_said() {
     assert_eq!(text(&sources), "sources/f.c\nsources/f.h\nsources/f.py\n");
 }
 
+/// Functions are called as their files are, and people build where their files are.
+#[test]
+fn no_source_is_replaced_by_what_is_made_of_it() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("split.py"), SOURCE).expect("it is written");
+    for out in [".", "../", "other/.."].map(|out| out.replace("../", &format!("{}/", folder.display()))) {
+        fs::create_dir_all(folder.join("other")).expect("a folder");
+        let refused = cembra(&["build", "split.py", "-o", &out, "-e", "split(i64)"], folder);
+        assert!(text(&refused).contains("this is a source of the build"), "{}", text(&refused));
+        assert_eq!(refused.status.code(), Some(1));
+        assert_eq!(fs::read_to_string(folder.join("split.py")).expect("it is there"), SOURCE);
+        assert!(!folder.join("split.c").exists() && !folder.join("split.h").exists());
+    }
+    let named = cembra(&["build", "split.py", "-o", ".", "-e", "split(i64)", "--name", "made"], folder);
+    assert!(named.status.success() && folder.join("libmade.so").is_file(), "{}", text(&named));
+    assert_eq!(fs::read_to_string(folder.join("split.py")).expect("it is there"), SOURCE);
+}
+
+/// Whoever may read a cache may read its builds, and share them.
+#[test]
+fn builds_are_for_whom_the_umask_says() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    for (umask, of_folders, of_files) in [("022", 0o755, 0o644), ("077", 0o700, 0o600), ("002", 0o775, 0o664)]
+    {
+        let cache = folder.join(umask);
+        let run = format!(
+            "umask {umask}; exec '{}' function run f.py split --args '[17]' --tier native",
+            env!("CARGO_BIN_EXE_cembra")
+        );
+        let ran = Command::new("sh")
+            .args(["-c", &run])
+            .current_dir(folder)
+            .env("CEMBRA_CACHE_DIR", &cache)
+            .output();
+        assert_eq!(text(&ran.expect("a shell")), "[5,2,true]\n");
+        let (mut next, mut looked_at) = (vec![cache], 0);
+        while let Some(path) = next.pop() {
+            let data = fs::metadata(&path).expect("it is there");
+            let mode = data.permissions().mode() & 0o777;
+            if data.is_dir() {
+                assert_eq!(mode, of_folders, "{}: {mode:o}", path.display());
+                next.extend(fs::read_dir(&path).expect("a folder").flatten().map(|entry| entry.path()));
+            } else {
+                // Libraries can be executed, as the linker says.
+                assert_eq!(mode & 0o666, of_files, "{}: {mode:o}", path.display());
+                looked_at += 1;
+            }
+        }
+        assert!(looked_at >= 7, "{looked_at} files");
+    }
+}
+
+/// A variable that is set and empty says nothing; those that change what a compiler makes are parts of the key.
+#[test]
+fn the_environment_of_a_compiler_is_known() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let built = |variables: &[(&str, &str)]| {
+        let ran = Command::new(env!("CARGO_BIN_EXE_cembra"))
+            .args(["function", "run", "f.py", "split", "--args", "[17]", "--tier", "native"])
+            .current_dir(folder)
+            .env("CEMBRA_CACHE_DIR", folder.join("cache"))
+            .envs(variables.iter().copied())
+            .output();
+        assert_eq!(text(&ran.expect("the command starts")), "[5,2,true]\n", "{variables:?}");
+        text(&cembra(&["cache", "list"], folder)).lines().count()
+    };
+    assert_eq!(built(&[("CEMBRA_CC", ""), ("CC", "")]), 1);
+    assert_eq!(built(&[]), 1);
+    let headers = folder.join("headers");
+    fs::create_dir(&headers).expect("a folder");
+    // A header that is found before that of the system.
+    fs::write(headers.join("math.h"), "#include_next <math.h>\n#define fmod(x, y) 7.0\n")
+        .expect("it is written");
+    assert_eq!(built(&[("CPATH", headers.to_str().expect("UTF-8"))]), 2);
+    assert_eq!(built(&[("C_INCLUDE_PATH", headers.to_str().expect("UTF-8"))]), 3);
+    assert_eq!(built(&[]), 3);
+}
+
 #[test]
 fn the_cache_is_looked_at() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
