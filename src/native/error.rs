@@ -73,6 +73,9 @@ pub enum NotTranslated {
         /// Why.
         what: String,
     },
+    /// Literals cannot be arguments.
+    #[error("literals cannot be arguments: the program calls itself without them")]
+    Opened,
     /// A call may run in pieces, on several threads.
     #[error("routine {routine} is parallel, which has no form in {language} yet")]
     Parallel {

@@ -77,6 +77,35 @@ impl ProgramCall {
         Err(NotTranslated::Fixed { name, what })
     }
 
+    /// The same with literals of the program as further arguments, behind all others, and what they are in this program. Programs
+    /// that differ in these literals alone are one library then, and its compiler does not know them.
+    ///
+    /// Which ones is asked for each number and truth value, such as "all floats": an integer may say how often a loop runs or which
+    /// element is read, and a compiler that does not know it makes less of the loop.
+    ///
+    /// # Errors
+    /// The program calls itself, without these arguments.
+    pub fn opening(
+        &self,
+        is_opened: impl Fn(&Value) -> bool,
+    ) -> Result<(ProgramCall, Vec<Value>), NotTranslated> {
+        let mut routines = self.program.routines().to_vec();
+        let main = &routines[0];
+        let is_chosen = |(_, value): &&(_, Value)| is_plain(&value.qtype()) && is_opened(value);
+        let (mut opened, mut values) = (Vec::new(), Vec::new());
+        let mut names = (0..).map(|number| format!("literal_{number}"));
+        for (literal, value) in main.literals.iter().filter(is_chosen) {
+            let name = names.find(|name| main.input(name).is_none()).expect("names without end");
+            opened.push((Arc::from(name), *literal));
+            values.push(value.clone());
+        }
+        if !opened.is_empty() && calls_main(&self.program) {
+            return Err(NotTranslated::Opened);
+        }
+        routines[0] = main.opening(&opened);
+        Ok((ProgramCall { program: Arc::new(Program::new(routines)), ..self.clone() }, values))
+    }
+
     /// The same with an array input from which positions choose the elements when the library
     /// [sweeps](cembra_vm::library::CallMemory::sweep); calls take all of them, as before.
     ///

@@ -23,6 +23,9 @@ const USUAL: u64 = 40;
 /// Every how many of these one is compared in Rust, too.
 const USUAL_OF_RUST: u64 = 3;
 
+/// Every how many of these one is compared with numbers as arguments, too.
+const USUAL_OF_OPENED: u64 = 5;
+
 /// How many calls there were.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
@@ -96,6 +99,9 @@ pub fn check(function: &CompiledFunction, first: &Ran, args: &[Value], source: &
         compare(rust(), &call, first, args, source);
     }
     compare(cache, &call, first, args, source);
+    if let (true, Ok((opened, values))) = (compared.is_multiple_of(USUAL_OF_OPENED), call.opening(|_| true)) {
+        compare(cache, &opened, first, &[args, &values].concat(), source);
+    }
 }
 
 /// Compares a call with that of a library of a cache, if the function has a form in its language.

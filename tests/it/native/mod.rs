@@ -15,6 +15,7 @@ mod groups;
 mod kept_sweeps;
 mod lists;
 mod loops;
+mod opened;
 mod operators;
 mod pieces;
 mod rows;

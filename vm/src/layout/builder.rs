@@ -101,6 +101,18 @@ pub struct LayoutBuilder {
 /// Tags tell the layouts of one process apart; they are never printed or stored.
 static NEXT_TAG: AtomicU64 = AtomicU64::new(1);
 
+/// A tag that no layout has.
+pub(super) fn next_tag() -> u64 {
+    NEXT_TAG.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Offset and written-bit of each slot that has one, ascending.
+pub(super) fn written_bits<'s>(slots: impl Iterator<Item = &'s TypedSlot>) -> Box<[(u32, u32)]> {
+    let mut bits: Vec<(u32, u32)> = slots.zip(0..).map(|(slot, bit)| (slot.offset(), bit)).collect();
+    bits.sort_unstable();
+    bits.into()
+}
+
 impl Default for LayoutBuilder {
     fn default() -> Self {
         LayoutBuilder::new()
@@ -127,7 +139,7 @@ impl LayoutBuilder {
             inputs: Vec::new(),
             outputs: Vec::new(),
             literals: Vec::new(),
-            tag: NEXT_TAG.fetch_add(1, Ordering::Relaxed),
+            tag: next_tag(),
             error: None,
         }
     }
@@ -242,9 +254,7 @@ impl LayoutBuilder {
         for (at, value) in &self.literals {
             write_plain(&mut template, *at, value);
         }
-        let slots = self.inputs.iter().chain(&self.outputs);
-        let mut bits: Vec<(u32, u32)> = slots.zip(0..).map(|(slot, bit)| (slot.offset(), bit)).collect();
-        bits.sort_unstable();
+        let bits = written_bits(self.inputs.iter().chain(&self.outputs));
         Ok(Arc::new(FrameLayout {
             size: size as u32,
             align: self.align,
@@ -254,7 +264,7 @@ impl LayoutBuilder {
             outputs: self.outputs.into(),
             literals: self.literals.into(),
             literal_bytes: literal_bytes.into(),
-            bits: bits.into(),
+            bits,
             template: template.into(),
             tag: self.tag,
             id: OnceLock::new(),

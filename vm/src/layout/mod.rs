@@ -22,6 +22,7 @@ pub mod handle;
 pub mod held;
 pub mod layout;
 pub mod nd_handle;
+mod opened;
 pub mod slot;
 
 pub use access::{PlainSlot, SlotType};

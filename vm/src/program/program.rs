@@ -148,6 +148,22 @@ impl Routine {
         owners
     }
 
+    /// The same routine with these literals as inputs, behind all others.
+    ///
+    /// # Panics
+    /// One of the values is no literal.
+    pub fn opening(&self, literals: &[(Arc<str>, ValueId)]) -> Routine {
+        let mut routine = self.clone();
+        let slots: Vec<TypedSlot> = literals.iter().map(|(_, value)| self.slot(*value).clone()).collect();
+        routine.layout = Arc::new(self.layout.opening(&slots));
+        for (name, value) in literals {
+            let place = routine.literals.iter().position(|(literal, _)| literal == value);
+            routine.literals.remove(place.expect("a literal of the routine"));
+            routine.inputs.push((name.clone(), *value));
+        }
+        routine
+    }
+
     /// The input with this name.
     pub fn input(&self, name: &str) -> Option<ValueId> {
         self.inputs.iter().find(|(n, _)| &**n == name).map(|(_, v)| *v)
