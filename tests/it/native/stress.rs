@@ -351,7 +351,7 @@ fn other_things_in_the_places_of_a_cache() {
     fs::remove_file(&lock).expect("it is there");
     assert!(Command::new("mkfifo").arg(&lock).status().expect("a command").success());
     check(&cache, 1).expect("a library");
-    fs::write(&place.with_extension("other"), "a file of others").expect("it is written");
+    fs::write(place.with_extension("other"), "a file of others").expect("it is written");
     assert_eq!(clear(folder.path()).expect("it goes"), 1);
     // No room for builds under way.
     check(&cache, 1).expect("a library");
