@@ -733,6 +733,28 @@ fn what_cannot_be_built_is_said() {
     assert_eq!(text(&sources), "sources/f.c\nsources/f.h\nsources/f.py\n");
 }
 
+/// A file longer than memory takes no room on a disk, and is not read.
+#[test]
+fn a_library_without_end_is_not_read() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("f.py"), SOURCE).expect("it is written");
+    let compiler = folder.join("compiler");
+    making(&compiler, "truncate -s 1000G libsplit.so");
+    let compiler = compiler.to_str().expect("UTF-8");
+    let built = cembra(&["build", "f.py", "-o", "out", "-e", "split(i64)", "--compiler", compiler], folder);
+    assert_eq!(built.status.code(), Some(1));
+    assert!(text(&built).contains("it is longer than"), "{}", text(&built));
+    let ran = Command::new(env!("CARGO_BIN_EXE_cembra"))
+        .args(["function", "run", "f.py", "split", "--args", "[17]", "--tier", "native"])
+        .current_dir(folder)
+        .env("CEMBRA_CACHE_DIR", folder.join("cache"))
+        .env("CEMBRA_CC", compiler)
+        .output();
+    let shown = text(&ran.expect("the command starts"));
+    assert!(shown.contains("[5,2,true]") && shown.contains("it is longer than"), "{shown}");
+}
+
 /// Functions are called as their files are, and people build where their files are.
 #[test]
 fn no_source_is_replaced_by_what_is_made_of_it() {
@@ -857,6 +879,16 @@ fn the_cache_is_looked_at() {
         text(&verified),
         format!("damaged: {place}: program.txt: its size differs\n0 of 1 builds are sound\n")
     );
+    // What others have written commands no terminal.
+    let json = program.with_file_name("build.json");
+    let told =
+        fs::read_to_string(&json).expect("it is there").replace("\"split\"", "\"\\u001b[31m\\nsplit\"");
+    fs::write(&json, told).expect("it is written");
+    for command in ["list", "verify"] {
+        let shown = text(&cembra(&["cache", command], folder));
+        assert!(!shown.contains('\u{1b}') && shown.lines().count() <= 2, "{shown}");
+    }
+    assert!(text(&cembra(&["cache", "list"], folder)).contains("\u{fffd}[31m\u{fffd}split"));
     assert_eq!(text(&cembra(&["cache", "clear"], folder)), "1 builds removed\n");
     assert_eq!(text(&cembra(&["cache", "list"], folder)), "");
 }
