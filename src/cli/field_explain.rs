@@ -42,8 +42,12 @@ pub(super) fn explain_text(program: &FieldProgram) -> String {
     let widths: Vec<usize> = (0..5).map(width).collect();
     let mut out = String::new();
     for line in &lines {
-        let cells: Vec<String> =
-            line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        // Names may be longer than what a format can be padded to.
+        let padded = |(cell, width): (&String, &usize)| {
+            let missing = width - cell.chars().count();
+            format!("{cell}{}", " ".repeat(missing))
+        };
+        let cells: Vec<String> = line.iter().zip(&widths).map(padded).collect();
         out += cells.join("  ").trim_end();
         out.push('\n');
     }

@@ -176,7 +176,13 @@ fn check_target(program: &FieldProgram, target: &FieldTarget) -> Result<(), Fiel
     }
     let Some(domain) = &target.domain else { return Ok(()) };
     let named: DimensionSet = domain.iter().map(|range| range.dimension).collect();
-    if named != field.dim_set() || domain.len() != field.dims.len() {
+    for (at, range) in domain.iter().enumerate() {
+        if domain[..at].iter().any(|before| before.dimension == range.dimension) {
+            let what = format!("the domain has two ranges of {}", program.dim_name(range.dimension));
+            return Err(FieldProblem::Dimensions { what });
+        }
+    }
+    if named != field.dim_set() {
         let (named, dims) = (program.dim_names(named), program.dim_names(field.dim_set()));
         let what = format!("the domain names {named} and `{}` has {dims}", field.name);
         return Err(FieldProblem::Dimensions { what });

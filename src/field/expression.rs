@@ -12,7 +12,7 @@ use crate::field::element::FieldLiteral;
 use crate::field::error::FieldProblem;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::ScalarType;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Nodes that a program may have.
@@ -383,13 +383,15 @@ impl FieldNodes {
 
     /// The nodes that these need, themselves included, in order.
     pub fn needed(&self, roots: &[FieldNodeId]) -> Vec<FieldNodeId> {
-        let mut needed = vec![false; roots.iter().map(|id| id.index() + 1).max().unwrap_or(0)];
-        roots.iter().for_each(|id| needed[id.index()] = true);
-        for index in (0..needed.len()).rev() {
-            if needed[index] {
-                self.nodes[index].operands().for_each(|id| needed[id.index()] = true);
+        let mut needed: HashSet<FieldNodeId> = HashSet::new();
+        let mut stack = roots.to_vec();
+        while let Some(id) = stack.pop() {
+            if needed.insert(id) {
+                stack.extend(self.get(id).operands());
             }
         }
-        (0..needed.len()).filter(|index| needed[*index]).map(|index| FieldNodeId(index as u32)).collect()
+        let mut needed: Vec<FieldNodeId> = needed.into_iter().collect();
+        needed.sort_unstable();
+        needed
     }
 }

@@ -28,6 +28,23 @@ use cembra_vm::value::budget::Account;
 /// Boxes that a statement may be cut into.
 const MOST_BOXES: usize = 1024;
 
+/// Operations that all statements of a program may need together.
+const MOST_OF_PROGRAM: usize = 1_000_000;
+
+/// What a statement has needed so far.
+#[derive(Default)]
+struct Spent {
+    operations: usize,
+    boxes: usize,
+}
+
+impl Spent {
+    /// Operations that are left.
+    fn left(&self) -> usize {
+        MOST_LOWERED.saturating_sub(self.operations)
+    }
+}
+
 /// The levels of a scan.
 #[derive(Clone, Debug)]
 pub struct ScanLevels {
@@ -70,11 +87,18 @@ pub fn lower_program(
     written: &mut WrittenFields,
     account: &dyn Account,
 ) -> Result<Vec<LoweredStatement>, FieldError> {
+    let mut operations = 0;
     let lower = |(number, statement): (usize, &FieldStatement)| {
         let known = Known { program, types, geometry, written, account };
-        let lowered = lower_statement(known, number).map_err(|problem| {
-            FieldError::at(problem, statement.span).in_statement(number + 1, program.target_name(statement))
-        })?;
+        let lowered = lower_statement(known, number)
+            .and_then(|(lowered, spent)| {
+                operations += spent.operations;
+                check_operations(operations).map(|()| lowered)
+            })
+            .map_err(|problem| {
+                let error = FieldError::at(problem, statement.span);
+                error.in_statement(number + 1, program.target_name(statement))
+            })?;
         for (target, domain) in statement.targets.iter().zip(&lowered.domains) {
             if let Some(points) = domain {
                 written.note(target.field, points, &geometry.extents[target.field.0]);
@@ -103,7 +127,18 @@ impl<'p> Known<'p> {
     }
 }
 
-fn lower_statement(known: Known<'_>, number: usize) -> Result<LoweredStatement, FieldProblem> {
+fn check_operations(operations: usize) -> Result<(), FieldProblem> {
+    match operations > MOST_OF_PROGRAM {
+        true => {
+            let what =
+                format!("this statement and those before it need more than {MOST_OF_PROGRAM} operations");
+            Err(FieldProblem::Limit { limit: "field-operations", what })
+        }
+        false => Ok(()),
+    }
+}
+
+fn lower_statement(known: Known<'_>, number: usize) -> Result<(LoweredStatement, Spent), FieldProblem> {
     let Known { program, geometry, .. } = known;
     let statement = &program.statements[number];
     let domain = |target| geometry.domain(program, target);
@@ -114,19 +149,20 @@ fn lower_statement(known: Known<'_>, number: usize) -> Result<LoweredStatement, 
     let mut lowered =
         LoweredStatement { number, domains, stages: Vec::new(), scans: Vec::new(), is_in_place };
     let groups = groups(program, statement, &lowered.domains);
+    let mut spent = Spent::default();
     match &statement.value {
         FieldValue::Pointwise(roots) => {
             for group in groups {
-                lower_group(known, roots, group, &mut lowered.stages)?;
+                lower_group(known, roots, group, (&mut lowered.stages, &mut spent))?;
             }
         }
         FieldValue::Scan(scan) => {
             for group in groups {
-                lower_scan(known, scan, group, &mut lowered)?;
+                lower_scan(known, scan, group, (&mut lowered, &mut spent))?;
             }
         }
     }
-    Ok(lowered)
+    Ok((lowered, spent))
 }
 
 fn check_overlap(
@@ -215,18 +251,24 @@ fn lower_group(
     known: Known<'_>,
     roots: &[FieldNodeId],
     group: Group,
-    stages: &mut Vec<FieldStage>,
+    (stages, spent): (&mut Vec<FieldStage>, &mut Spent),
 ) -> Result<(), FieldProblem> {
     let Group { axes, ranges, targets } = group;
     let mut work = vec![ranges];
-    let (mut boxes, mut spent) = (0, 0);
     while let Some(ranges) = work.pop() {
-        let most = MOST_LOWERED.saturating_sub(spent);
+        let most = spent.left();
         let mut lowering = known.lowering(&ranges, None, most);
         let outputs = lower_targets(known.program, roots, &axes, &targets, &mut lowering);
-        spent += lowering.count();
+        spent.operations += lowering.count();
         match outputs {
             Ok(outputs) => {
+                spent.boxes += 1;
+                if spent.boxes > MOST_BOXES {
+                    let what = format!(
+                        "the statement goes over more than {MOST_BOXES} boxes: domains and parts of concat_where"
+                    );
+                    return Err(FieldProblem::Limit { limit: "field-boxes", what });
+                }
                 let kept = worth_keeping(&lowering);
                 stages.push(match kept.is_empty() {
                     true => stage(lowering, &axes, &ranges, outputs),
@@ -243,11 +285,6 @@ fn lower_group(
                 high[axis].first = at;
                 work.extend([high, low]);
             }
-        }
-        boxes += 1;
-        if boxes > MOST_BOXES {
-            let what = format!("the parts of concat_where cut the domain into more than {MOST_BOXES} boxes");
-            return Err(FieldProblem::Limit { limit: "field-boxes", what });
         }
     }
     Ok(())
@@ -359,7 +396,7 @@ fn lower_scan(
     known: Known<'_>,
     scan: &FieldScan,
     group: Group,
-    lowered: &mut LoweredStatement,
+    (lowered, spent): (&mut LoweredStatement, &mut Spent),
 ) -> Result<(), FieldProblem> {
     let Group { axes, ranges, targets } = group;
     let targets: Vec<usize> = targets.into_iter().map(|(target, _)| target).collect();
@@ -367,8 +404,10 @@ fn lower_scan(
     let all: Vec<_> = (0..scan.body.len()).map(|number| (number, None)).collect();
     let axis = axes.iter().position(|dim| *dim == scan.axis).expect("the program was checked");
     let levels = ranges[axis];
-    let mut lowering = known.lowering(&ranges, Some(axis), MOST_LOWERED);
-    match lower_targets(known.program, &scan.body, &axes, &all, &mut lowering) {
+    let mut lowering = known.lowering(&ranges, Some(axis), spent.left());
+    let outputs = lower_targets(known.program, &scan.body, &axes, &all, &mut lowering);
+    spent.operations += lowering.count();
+    match outputs {
         Ok(outputs) => lowered.stages.push(stage(lowering, &axes, &ranges, outputs)),
         Err(Stop::Problem(problem)) => return Err(problem),
         Err(Stop::Split { .. }) => unreachable!("a scan is not cut"),

@@ -66,50 +66,73 @@ pub(crate) const RESERVED: &[&str] = &[
     "along",
 ];
 
-/// Definitions of a statement in order, each after those that it uses.
-pub(crate) fn definitions(program: &FieldProgram, statement: &FieldStatement) -> Vec<(FieldNodeId, String)> {
-    let roots = statement.value.roots();
-    let needed = program.nodes.needed(roots);
-    let mut uses: HashMap<FieldNodeId, usize> = HashMap::new();
-    let operands = needed.iter().flat_map(|id| program.nodes.get(*id).operands());
-    for id in operands.chain(roots.iter().copied()) {
-        *uses.entry(id).or_default() += 1;
+/// Names in a program that definitions do not take.
+pub(crate) struct DeclaredNames<'p> {
+    program: &'p FieldProgram,
+    names: HashSet<&'p str>,
+}
+
+impl<'p> DeclaredNames<'p> {
+    /// Those of a program.
+    pub fn of(program: &'p FieldProgram) -> DeclaredNames<'p> {
+        let names = RESERVED.iter().copied();
+        let names = names.chain(program.dims.iter().map(|dim| &*dim.name));
+        let names = names.chain(program.tables.iter().map(|table| &*table.name));
+        let names = names.chain(program.fields.iter().map(|field| &*field.name));
+        let names = names.chain(program.scalars.iter().map(|scalar| &*scalar.name));
+        DeclaredNames { program, names: names.collect() }
     }
-    let mut taken: HashSet<String> = taken_names(program, statement);
-    let mut depths: HashMap<FieldNodeId, usize> = HashMap::new();
-    let mut definitions = Vec::new();
-    for id in needed {
-        let node = program.nodes.get(id);
-        let depth = 1 + node.operands().map(|operand| depths[&operand]).max().unwrap_or(0);
-        let hint = program.nodes.name(id);
-        if node.is_leaf() || (uses[&id] < 2 && hint.is_none() && depth < DEEPEST) {
-            depths.insert(id, if node.is_leaf() { 0 } else { depth });
-            continue;
+
+    /// Definitions of a statement in order, each after those that it uses.
+    pub fn definitions(&self, statement: &FieldStatement) -> Vec<(FieldNodeId, String)> {
+        let nodes = &self.program.nodes;
+        let roots = statement.value.roots();
+        let needed = nodes.needed(roots);
+        let mut uses: HashMap<FieldNodeId, usize> = HashMap::new();
+        let operands = needed.iter().flat_map(|id| nodes.get(*id).operands());
+        for id in operands.chain(roots.iter().copied()) {
+            *uses.entry(id).or_default() += 1;
         }
-        let hint = hint.map_or_else(|| "t".to_owned(), |name| name.to_string());
-        definitions.push((id, unique(&hint, &mut taken)));
-        depths.insert(id, 0);
+        let mut names = UniqueNames::default();
+        if let FieldValue::Scan(scan) = &statement.value {
+            names.taken.extend(scan.carry.iter().map(|carry| carry.name.to_string()));
+        }
+        let mut depths: HashMap<FieldNodeId, usize> = HashMap::new();
+        let mut definitions = Vec::new();
+        for id in needed {
+            let node = nodes.get(id);
+            let depth = 1 + node.operands().map(|operand| depths[&operand]).max().unwrap_or(0);
+            let hint = nodes.name(id);
+            if node.is_leaf() || (uses[&id] < 2 && hint.is_none() && depth < DEEPEST) {
+                depths.insert(id, if node.is_leaf() { 0 } else { depth });
+                continue;
+            }
+            let hint = hint.map_or("t", |name| &**name);
+            definitions.push((id, names.unique(hint, |name| self.names.contains(name))));
+            depths.insert(id, 0);
+        }
+        definitions
     }
-    definitions
 }
 
-/// A name that nobody has, like the one wanted; taken from then on.
-fn unique(wanted: &str, taken: &mut HashSet<String>) -> String {
-    let mut names = std::iter::once(wanted.to_owned()).chain((2..).map(|n| format!("{wanted}_{n}")));
-    let name = names.find(|name| !taken.contains(name)).expect("numbers do not end");
-    taken.insert(name.clone());
-    name
+/// Names that differ.
+#[derive(Default)]
+pub(crate) struct UniqueNames {
+    taken: HashSet<String>,
+    /// The number that is tried next behind a name.
+    next: HashMap<String, usize>,
 }
 
-fn taken_names(program: &FieldProgram, statement: &FieldStatement) -> HashSet<String> {
-    let carries = match &statement.value {
-        FieldValue::Scan(scan) => &scan.carry[..],
-        FieldValue::Pointwise(_) => &[],
-    };
-    let names = RESERVED.iter().copied();
-    let names = names.chain(program.dims.iter().map(|dim| &*dim.name));
-    let names = names.chain(program.tables.iter().map(|table| &*table.name));
-    let names = names.chain(program.fields.iter().map(|field| &*field.name));
-    let names = names.chain(program.scalars.iter().map(|scalar| &*scalar.name));
-    names.chain(carries.iter().map(|carry| &*carry.name)).map(str::to_owned).collect()
+impl UniqueNames {
+    /// A name that was not given before and is not taken otherwise, like the one wanted.
+    pub fn unique(&mut self, wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
+        let next = self.next.entry_ref(wanted).or_insert(1);
+        loop {
+            let name = if *next == 1 { wanted.to_owned() } else { format!("{wanted}_{next}") };
+            *next += 1;
+            if !is_taken(&name) && self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
 }

@@ -17,7 +17,7 @@ use cembra_vm::program::instruction::Span;
 use cembra_vm::value::ScalarType;
 use serde_json::{Map, Value as Json};
 
-/// Reads a case. Outputs without `init` and inputs without `data` are not in the data; keys that are not known are
+/// Reads a case. An input without dimensions is a scalar of the run. Outputs without `init` and inputs without `data` are not in the data; keys that are not known are
 /// passed over.
 ///
 /// # Errors
@@ -140,8 +140,9 @@ fn read_table(
                 return Err(FieldProblem::Data { what });
             }
             for entry in row {
-                let value = integer(entry);
-                entries.push(value.ok_or_else(|| syntax(format!("{} is no integer", short(entry))))?);
+                let wrong =
+                    || syntax(format!("table `{name}` has the entry {}, which is no integer", short(entry)));
+                entries.push(integer(entry).ok_or_else(wrong)?);
             }
         }
         data.tables.insert(name.to_owned(), TableEntries::new(entries, width)?);
@@ -168,6 +169,17 @@ fn read_field(
     let dims = list(&json["dims"], "`dims`")?;
     let dims = dims.iter().map(|dim| dimension_in(program, dim)).collect::<Result<Vec<_>, _>>()?;
     let dtype = dtype(&json["dtype"])?;
+    if dims.is_empty() && role == FieldRole::Input {
+        let value = match &json["data"] {
+            Json::Null => None,
+            data => match list(data, "`data`")? {
+                [value] => Some(read_scalar(value, dtype)?),
+                cells => return Err(syntax(format!("{} cells of a field without dimensions", cells.len()))),
+            },
+        };
+        program.scalars.push(ScalarDeclaration { name: name.into(), dtype, value, is_static: false });
+        return Ok(());
+    }
     let origin = match &json["origin"] {
         Json::Null => None,
         json => Some(list(json, "`origin`")?.iter().map(point).collect::<Result<Vec<_>, _>>()?),

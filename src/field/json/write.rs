@@ -11,7 +11,7 @@ use crate::field::program::{
     FieldDeclaration, FieldProgram, FieldRange, FieldRole, FieldScan, FieldStatement, FieldTarget,
     FieldValue, ScanDirection,
 };
-use crate::field::sharing::definitions;
+use crate::field::sharing::DeclaredNames;
 use cembra_vm::value::ScalarType;
 use hashbrown::HashMap;
 use serde_json::{Map, Value as Json, json};
@@ -36,7 +36,8 @@ pub fn write_field_program(program: &FieldProgram, data: Option<&FieldData>) -> 
             out.insert("scalars".to_owned(), scalars(program, data));
         }
     }
-    let statements = program.statements.iter().map(|s| Writing::new(program, s).statement(s));
+    let names = DeclaredNames::of(program);
+    let statements = program.statements.iter().map(|s| Writing::new(&names, program, s).statement(s));
     out.insert("statements".to_owned(), statements.collect());
     Json::Object(out)
 }
@@ -127,8 +128,8 @@ struct Writing<'p> {
 }
 
 impl<'p> Writing<'p> {
-    fn new(program: &'p FieldProgram, statement: &FieldStatement) -> Writing<'p> {
-        let definitions = definitions(program, statement);
+    fn new(names: &DeclaredNames<'_>, program: &'p FieldProgram, statement: &FieldStatement) -> Writing<'p> {
+        let definitions = names.definitions(statement);
         let carries = match &statement.value {
             FieldValue::Scan(scan) => scan.carry.iter().map(|carry| carry.name.to_string()).collect(),
             FieldValue::Pointwise(_) => Vec::new(),

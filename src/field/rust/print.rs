@@ -16,7 +16,7 @@ use crate::field::program::{
 };
 use crate::field::rust::expression::plain;
 use crate::field::rust::words::{CALL, Printer, Variables, literal_text, number};
-use crate::field::sharing::definitions;
+use crate::field::sharing::DeclaredNames;
 use hashbrown::{HashMap, HashSet};
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -57,8 +57,9 @@ pub fn print_field_builder(program: &FieldProgram, function: &str) -> String {
     let nodes = HashMap::new();
     let mut printer = Printer { program, variables, dims, tables, fields, scalars, used, imported, nodes };
     // Declarations are made last, when it is known which of them have a variable.
+    let names = DeclaredNames::of(program);
     let statements: String =
-        program.statements.iter().map(|statement| printer.statement(statement)).collect();
+        program.statements.iter().map(|statement| printer.statement(statement, &names)).collect();
     let fields = printer.fields_and_scalars();
     let tables = printer.tables();
     let dims = printer.dimensions();
@@ -169,8 +170,8 @@ impl Printer<'_> {
         out
     }
 
-    fn statement(&mut self, statement: &FieldStatement) -> String {
-        let definitions = definitions(self.program, statement);
+    fn statement(&mut self, statement: &FieldStatement, names: &DeclaredNames<'_>) -> String {
+        let definitions = names.definitions(statement);
         let roots = match &statement.value {
             FieldValue::Scan(scan) => return self.scan(statement, scan, definitions),
             FieldValue::Pointwise(roots) => roots,

@@ -4,6 +4,7 @@ use crate::field::dimension::DimensionId;
 use crate::field::element::{FieldLiteral, integer_of};
 use crate::field::expression::{FieldId, FieldNodeId, FieldScalarId, TableId};
 use crate::field::program::FieldProgram;
+use crate::field::sharing::UniqueNames;
 use cembra_vm::value::{ScalarType, ScalarValue};
 use hashbrown::{HashMap, HashSet};
 use std::cell::RefCell;
@@ -73,7 +74,7 @@ const TAKEN: &[&str] = &[
 /// Names of variables.
 #[derive(Default)]
 pub(super) struct Variables {
-    taken: HashSet<String>,
+    names: UniqueNames,
 }
 
 impl Variables {
@@ -87,10 +88,7 @@ impl Variables {
         if TAKEN.contains(&&*name) {
             name.push('_');
         }
-        let mut names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}_{n}")));
-        let name = names.find(|name| !self.taken.contains(name)).expect("numbers do not end");
-        self.taken.insert(name.clone());
-        name
+        self.names.unique(&name, |_| false)
     }
 }
 

@@ -81,26 +81,33 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A name that nothing has yet.
+    /// A name that no field, no scalar and no definition has yet; dimensions and tables stand elsewhere.
     fn new_name(&mut self, what: &str) -> Parsed<&'t str> {
         let span = self.span();
         let name = self.name(what)?;
         let program = &self.program;
-        let is_taken = program.dimension(name).is_some()
-            || program.table(name).is_some()
-            || program.field(name).is_some()
+        let is_taken = program.field(name).is_some()
             || program.scalar(name).is_some()
             || self.definitions.contains_key(name);
-        match is_taken {
-            true => Err(FieldError::at(FieldProblem::DeclaredTwice { name: name.to_owned() }, span)),
-            false => Ok(name),
-        }
+        self.declared(name, is_taken, span)
+    }
+
+    /// A new name, if the program has not too much of everything.
+    fn declared(&self, name: &'t str, is_taken: bool, span: Span) -> Parsed<&'t str> {
+        let result = match is_taken {
+            true => Err(FieldProblem::DeclaredTwice { name: name.to_owned() }),
+            false => check_counts(&self.program),
+        };
+        result.map(|()| name).map_err(|problem| FieldError::at(problem, span))
     }
 
     fn dimensions(&mut self, kind: DimensionKind) -> Parsed<()> {
         self.advance();
         loop {
-            let name = self.new_name("a name for a dimension")?;
+            let span = self.span();
+            let name = self.name("a name for a dimension")?;
+            let is_taken = self.program.dimension(name).is_some() || self.program.table(name).is_some();
+            self.declared(name, is_taken, span)?;
             self.program.dims.push(Dimension { name: name.into(), kind });
             if !self.takes(",") {
                 return Ok(());

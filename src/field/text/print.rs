@@ -7,14 +7,14 @@ use crate::field::dimension::{DimensionId, DimensionKind};
 use crate::field::element::{FieldLiteral, dtype_name};
 use crate::field::error::FieldProblem;
 use crate::field::expression::{
-    BoundTerm, FieldBinary, FieldBound, FieldId, FieldNode, FieldNodeId, FieldUnary, IndexComparison,
-    IndexCondition, IndexTerm,
+    BoundTerm, FieldBinary, FieldBound, FieldNode, FieldNodeId, FieldUnary, IndexComparison, IndexCondition,
+    IndexTerm,
 };
 use crate::field::program::{
     FieldDeclaration, FieldProgram, FieldRole, FieldScan, FieldStatement, FieldTarget, FieldValue,
     ScanDirection,
 };
-use crate::field::sharing::{RESERVED, definitions};
+use crate::field::sharing::{DeclaredNames, RESERVED};
 use crate::field::types::{FieldTypes, binary_symbol};
 use cembra_vm::value::{ScalarType, ScalarValue};
 use hashbrown::HashMap;
@@ -81,6 +81,23 @@ fn within((text, level): (String, u8), at_least: u8) -> String {
     if level < at_least { format!("({text})") } else { text }
 }
 
+/// For each operation that a statement needs how many statements there are up to the last one that writes a field which it reads.
+fn last_written(
+    program: &FieldProgram,
+    roots: &[FieldNodeId],
+    written: &[usize],
+) -> HashMap<FieldNodeId, usize> {
+    let mut last: HashMap<FieldNodeId, usize> = HashMap::new();
+    for id in program.nodes.needed(roots) {
+        let number = match program.nodes.get(id) {
+            FieldNode::Field(field) => written[field.0],
+            node => node.operands().map(|operand| last[&operand]).max().unwrap_or(0),
+        };
+        last.insert(id, number);
+    }
+    last
+}
+
 struct Printer<'p> {
     program: &'p FieldProgram,
     types: FieldTypes,
@@ -140,23 +157,24 @@ impl Printer<'_> {
 
     fn statements(&mut self) {
         let program = self.program;
-        // Definitions that still hold: of these names, with the fields that they depend on.
-        let mut live: HashMap<String, (FieldNodeId, Vec<FieldId>)> = HashMap::new();
-        for statement in &program.statements {
+        // Definitions that are written: of these names, with the number of the statement that they stand before.
+        let mut live: HashMap<String, (FieldNodeId, usize)> = HashMap::new();
+        // How many statements there are up to the last one that writes a field.
+        let mut written = vec![0; program.fields.len()];
+        let names = DeclaredNames::of(program);
+        for (number, statement) in program.statements.iter().enumerate() {
             self.names.clear();
-            let definitions = definitions(program, statement);
+            let definitions = names.definitions(statement);
             let value = match &statement.value {
                 FieldValue::Pointwise(roots) => {
+                    let last = last_written(program, roots, &written);
                     for (id, name) in definitions {
-                        if live.get(&name).is_none_or(|(known, _)| *known != id) {
+                        let holds =
+                            |(known, before): &(FieldNodeId, usize)| *known == id && last[&id] <= *before;
+                        if !live.get(&name).is_some_and(holds) {
                             let line = format!("{} = {}", quoted(&name), self.node(id, 0, None));
                             self.line(&line);
-                            let needed = program.nodes.needed(&[id]);
-                            let reads = needed.iter().filter_map(|id| match program.nodes.get(*id) {
-                                FieldNode::Field(field) => Some(*field),
-                                _ => None,
-                            });
-                            live.insert(name.clone(), (id, reads.collect()));
+                            live.insert(name.clone(), (id, number));
                         }
                         self.names.insert(id, name);
                     }
@@ -166,8 +184,7 @@ impl Printer<'_> {
             };
             let targets: Vec<String> = statement.targets.iter().map(|t| target_text(program, t)).collect();
             self.line(&format!("{} = {value}", targets.join(", ")));
-            let written = |field: &FieldId| statement.targets.iter().any(|target| target.field == *field);
-            live.retain(|_, (_, reads)| !reads.iter().any(written));
+            statement.targets.iter().for_each(|target| written[target.field.0] = number + 1);
         }
     }
 

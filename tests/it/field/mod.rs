@@ -5,6 +5,7 @@ mod commands;
 mod elements;
 mod errors;
 mod generate;
+mod hostile;
 mod kept;
 mod plans;
 mod random;
@@ -19,6 +20,18 @@ use cembra::backend::{FieldPlan, FieldTier, run_field_program};
 use cembra::field::json::{read_field_case, write_cells};
 use cembra::field::{FieldData, FieldError, FieldProgram, FieldRole};
 use serde_json::{Map, Value as Json, json};
+
+/// Files of cases: the recorded ones, and further programs with the values of an evaluator that was written from the description of
+/// the form.
+const FILES: [&str; 3] =
+    ["oracles/gt4py_otf/cases.json", "oracles/gt4py_otf/cases_v2.json", "cases/field/programs.json"];
+
+/// The cases of a file.
+fn cases_of(file: &str) -> Vec<Json> {
+    let text = std::fs::read_to_string(crate::support::test_file(file)).expect("a file");
+    let file: Json = serde_json::from_str(&text).expect("JSON");
+    file["cases"].as_array().expect("a list of cases").clone()
+}
 
 /// The outputs of a program on data, each as `{"data": [...]}`.
 fn outputs_of(program: &FieldProgram, mut data: FieldData) -> Result<Json, FieldError> {

@@ -1,7 +1,6 @@
 //! The text form: ways between the three spellings, what is printed, and where errors are.
 
-use crate::field::{outputs_of, run_case};
-use crate::support::oracle;
+use crate::field::{FILES, cases_of, outputs_of, run_case};
 use cembra::field::json::{read_field_case, write_field_program};
 use cembra::field::{
     FieldBuilder, FieldError, FieldProgram, ScanDirection, parse_field_program, print_field_program,
@@ -21,12 +20,11 @@ fn parse(text: &str) -> FieldProgram {
 #[test]
 fn recorded_programs_go_through_text_and_json() {
     let mut count = 0;
-    for file in ["cases.json", "cases_v2.json"] {
-        let oracle = oracle(&format!("gt4py_otf/{file}"));
-        for case in oracle["cases"].as_array().expect("a list of cases") {
-            let (program, data) = read_field_case(case).expect("a recorded program");
+    for file in FILES {
+        for case in &cases_of(file) {
+            let (program, data) = read_field_case(case).expect("a program");
             let text = print(&program);
-            // One case has operands of two element types, which no text gets past its check.
+            // Some cases have operands of two element types, which no text gets past its check.
             let Ok(read) = parse_field_program(&text) else {
                 assert_eq!(case["expect_error"], "dtype_mismatch", "{text}");
                 continue;
@@ -40,7 +38,7 @@ fn recorded_programs_go_through_text_and_json() {
             count += 1;
         }
     }
-    assert_eq!(count, 41);
+    assert_eq!(count, 41 + 106);
 }
 
 /// Declarations for the statements of tests.

@@ -1,0 +1,142 @@
+//! Inputs that somebody made to break something: each gives values or an error, in a time that grows with its size.
+
+use crate::cases::output_of;
+use crate::field::run_case;
+use cembra::field::json::{read_field_case, write_field_program};
+use cembra::field::{
+    FieldBuffer, FieldCells, FieldData, FieldProgram, parse_field_program, print_field_builder,
+    print_field_program,
+};
+use serde_json::{Value as Json, json};
+use std::fmt::Write;
+
+fn parse(text: &str) -> FieldProgram {
+    parse_field_program(text).unwrap_or_else(|errors| panic!("{}", errors[0]))
+}
+
+fn ones(count: usize) -> FieldBuffer {
+    FieldBuffer::row_major(FieldCells::Float64(vec![1.0; count]), &[0], &[count]).expect("cells")
+}
+
+/// A case with the input `x` and the output `y` on I 0:4.
+fn case(expression: &Json) -> Json {
+    json!({
+        "dims": { "I": "horizontal" },
+        "inputs": { "x": { "dims": ["I"], "origin": [0], "shape": [4], "data": [1.0, 1.0, 1.0, 1.0] } },
+        "outputs": { "y": { "dims": ["I"], "origin": [0], "shape": [4], "fill": 0.0 } },
+        "statements": [{ "targets": ["y"], "domain": null, "expr": expression }],
+    })
+}
+
+/// Each of many definitions gets a name of its own in every spelling, although all are called the same.
+#[test]
+fn many_definitions_of_one_name_are_printed() {
+    let bindings: Vec<Json> = std::iter::once(json!(["a", ["ref", "x"]]))
+        .chain((0..20_000).map(|_| json!(["a", ["sub", ["add", ["ref", "a"], ["ref", "a"]], ["ref", "a"]]])))
+        .collect();
+    let case = case(&json!(["let", bindings, ["ref", "a"]]));
+    let (program, _) = read_field_case(&case).expect("a program");
+    let text = print_field_program(&program).expect("plain names");
+    let built = print_field_builder(&program, "program");
+    for printed in [&text, &built] {
+        assert!(printed.contains("a_19999 = ") && printed.contains("a_20000 = "), "{}", &printed[..300]);
+    }
+    assert_eq!(print_field_program(&parse(&text)).expect("plain names"), text);
+    let json = write_field_program(&program, None);
+    let bindings = json.pointer("/statements/0/expr/1").and_then(Json::as_array).expect("a list");
+    assert_eq!((bindings.len(), &bindings[19_999][0]), (20_000, &json!("a_20000")));
+}
+
+/// Statements of long programs are read and printed by themselves, not each with all that stands before it.
+#[test]
+fn ten_thousand_statements_are_checked_and_printed() {
+    let mut text = "horizontal I\ninput x[I]\noutput a[I], b[I]\nd = x*x\n".to_owned();
+    for number in 0..5_000 {
+        let _ = writeln!(text, "a = d + {number}.0*x\nb = d - a[I]");
+    }
+    let program = parse(&text);
+    assert_eq!(program.statements.len(), 10_000);
+    let printed = print_field_program(&program).expect("plain names");
+    assert_eq!(printed.matches("d = x*x\n").count(), 1);
+    assert_eq!(print_field_program(&parse(&printed)).expect("plain names"), printed);
+    let error = parse_field_program(&(text + "a = x\n")).expect_err("too many").remove(0).to_string();
+    assert_eq!(error, "limit field-statements: the program has 10001 of them; at most 10000 are allowed");
+}
+
+#[test]
+fn names_of_any_length_and_form_are_told() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    for name in ["n".repeat(100_000), "*/ \u{202e}\0\n`\"\\%s".to_owned(), String::new()] {
+        let mut case = case(&json!(["shift", ["ref", &name], { "I": 1 }]));
+        case["inputs"] = json!({ &name: case["inputs"]["x"] });
+        case["outputs"][format!("{name}2")] = case["outputs"]["y"].clone();
+        std::fs::write(place.path().join("a.json"), case.to_string()).expect("a file");
+        for command in ["explain", "explain --svg a.svg", "check", "convert --to rust", "convert --to text"] {
+            let (command, more) = command.split_once(' ').unwrap_or((command, ""));
+            let out = output_of(&format!("cembra field {command} a.json {more}"), place.path(), "here");
+            assert!(!out.contains("panicked"), "{}", &out[..300]);
+        }
+        let out = output_of("cembra field run a.json", place.path(), "here");
+        assert!(out.contains("is needed on I 1:5 and has 0:4") && out.ends_with("exit: 1\n"), "{out:.300}");
+    }
+}
+
+/// As many boxes as are documented, each of which needs a few operations.
+#[test]
+fn a_domain_is_cut_into_a_thousand_boxes() {
+    fn parts(first: usize, end: usize) -> String {
+        let middle = usize::midpoint(first, end);
+        match end - first {
+            1 => format!("{first}.0*x"),
+            _ => {
+                format!("concat_where(I < {}, {}, {})", 2 * middle, parts(first, middle), parts(middle, end))
+            }
+        }
+    }
+    let text = |count| format!("horizontal I\ninput x[I]\noutput y[I]\ny = {}\n", parts(0, count));
+    let data = || FieldData { fields: [("x".to_owned(), ones(2100))].into(), ..FieldData::default() };
+    let mut filled = data();
+    cembra::backend::run_field_program(&parse(&text(1024)), &mut filled).expect("values");
+    let expected = (0..2100).map(|point| f64::from(point / 2).min(1023.0)).collect();
+    assert_eq!(filled.fields["y"].cells(), &FieldCells::Float64(expected));
+    let errors = cembra::backend::run_field_program(&parse(&text(1025)), &mut data()).expect_err("too many");
+    let expected = "statement 1 (`y`): limit field-boxes: the statement goes over more than 1024 boxes: domains and parts of concat_where";
+    assert_eq!(errors[0].to_string(), expected);
+}
+
+/// The operations of a statement are counted for all of its domains together.
+#[test]
+fn operations_are_counted_over_domains() {
+    let definitions: String = (0..300).map(|n| format!("a{} = a{n}[I-1] + a{n}[I+1]\n", n + 1)).collect();
+    let targets: Vec<String> = (0..5).map(|n| format!("y{n}[I={}:{}]", 300 + n, 302 + n)).collect();
+    let values = vec!["a300"; 5].join(", ");
+    let outputs: Vec<String> = (0..5).map(|n| format!("y{n}[I]")).collect();
+    let text = format!(
+        "horizontal I\ninput x[I]\noutput {}\na0 = x\n{definitions}{} = {values}\n",
+        outputs.join(", "),
+        targets.join(", ")
+    );
+    let mut data = FieldData { fields: [("x".to_owned(), ones(700))].into(), ..FieldData::default() };
+    let errors = cembra::backend::run_field_program(&parse(&text), &mut data).expect_err("too many");
+    let error = errors[0].to_string();
+    assert!(
+        error.starts_with("statement 1 (`y0`): limit field-operations: the statement needs more than 200000"),
+        "{error}"
+    );
+}
+
+/// An input without dimensions is a scalar of the run; an output has at least one.
+#[test]
+fn fields_without_dimensions() {
+    let with = |data: Json| {
+        let mut case = case(&json!(["mul", ["ref", "x"], ["ref", "c"]]));
+        case["inputs"]["c"] = json!({ "dims": [], "origin": [], "shape": [], "data": data });
+        run_case(&case).map_err(|error| error.to_string())
+    };
+    assert_eq!(with(json!([2.5])).expect("values")["y"]["data"], json!([2.5, 2.5, 2.5, 2.5]));
+    assert_eq!(with(json!([1.0, 2.0])), Err("`c`: 2 cells of a field without dimensions".to_owned()));
+    let mut case = case(&json!(["ref", "x"]));
+    case["outputs"]["z"] = json!({ "dims": [], "origin": [], "shape": [], "fill": 0.0 });
+    let error = run_case(&case).expect_err("an output").to_string();
+    assert_eq!(error, "`z` has no dimension; a scalar is declared as one");
+}
