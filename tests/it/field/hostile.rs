@@ -125,6 +125,44 @@ fn operations_are_counted_over_domains() {
     );
 }
 
+/// Statements share definitions, but each has operations of its own: those of all are counted.
+#[test]
+fn operations_are_counted_over_statements() {
+    let definitions: String = (0..9_000).map(|n| format!("a{} = a{n} - x\n", n + 1)).collect();
+    let head = "horizontal I\noutput x[I=0:4] fill 1.0, y[I=0:4] fill 0.0\na0 = x\n";
+    let program = parse(&format!("{head}{definitions}{}", "y = a9000\n".repeat(2_000)));
+    let mut data = FieldData::default();
+    let errors = cembra::backend::run_field_program(&program, &mut data).expect_err("too many");
+    let expected = "statement 56 (`y`): limit field-operations: this statement and those before it need more than 1000000 operations";
+    assert_eq!(errors[0].to_string(), expected);
+}
+
+/// Long lists of declarations end where they are too many, not when they have all been compared.
+#[test]
+fn long_lists_of_declarations_are_refused() {
+    let names = |suffix: &str| (0..40_000).map(|n| format!("n{n}{suffix}")).collect::<Vec<_>>().join(", ");
+    for (word, suffix, limit) in [
+        ("horizontal", "", "limit field-dimensions: the program has 65 of them; at most 64 are allowed"),
+        ("scalar", "", "limit field-declarations: the program has 4097 of them; at most 4096 are allowed"),
+        ("input", "[I]", "limit field-declarations: the program has 4097 of them; at most 4096 are allowed"),
+    ] {
+        let text = format!("horizontal I\n{word} {}\n", names(suffix));
+        let error = parse_field_program(&text).expect_err("too many").remove(0).to_string();
+        assert_eq!(error, limit, "{word}");
+    }
+}
+
+/// Dimensions and tables stand where no value stands: a field may have their names, in every spelling.
+#[test]
+fn fields_have_the_names_of_dimensions_and_tables() {
+    let text = "horizontal Edge, Vertex\nvertical K\ntable E2V: Edge -> Vertex width 2\ninput E2V[Vertex, K]\n\
+                input K[K]\noutput Edge[Edge, K]\nEdge = concat_where(K == 0, E2V[E2V[1]], E2V[E2V[0]][K-1]*K)\n";
+    let program = parse(text);
+    assert_eq!(print_field_program(&program).expect("plain names"), text);
+    let error = parse_field_program("horizontal I\noutput v[I]\nv[I=0:1, I=1:2] = 1.0\n").expect_err("twice");
+    assert_eq!(error[0].to_string(), "statement 1 (`v`): the domain has two ranges of I");
+}
+
 /// An input without dimensions is a scalar of the run; an output has at least one.
 #[test]
 fn fields_without_dimensions() {
