@@ -109,7 +109,7 @@ fn a_domain_is_cut_into_a_thousand_boxes() {
 fn operations_are_counted_over_domains() {
     let definitions: String = (0..300).map(|n| format!("a{} = a{n}[I-1] + a{n}[I+1]\n", n + 1)).collect();
     let targets: Vec<String> = (0..5).map(|n| format!("y{n}[I={}:{}]", 300 + n, 302 + n)).collect();
-    let values = vec!["a300"; 5].join(", ");
+    let values = ["a300"; 5].join(", ");
     let outputs: Vec<String> = (0..5).map(|n| format!("y{n}[I]")).collect();
     let text = format!(
         "horizontal I\ninput x[I]\noutput {}\na0 = x\n{definitions}{} = {values}\n",
