@@ -34,7 +34,7 @@ impl Cells {
     fn parse(descr: &str) -> Option<Cells> {
         let (order, rest) = descr.split_at_checked(1)?;
         let (kind, size) = rest.split_at_checked(1)?;
-        let size = size.parse().ok()?;
+        let size = size.parse().ok().filter(|_| size.bytes().all(|digit| digit.is_ascii_digit()))?;
         let big_endian = match order {
             "<" | "|" => false,
             ">" => true,
@@ -65,7 +65,7 @@ impl Cells {
 
     /// The name of the type of the cells: `int8`, `float64`.
     pub fn type_name(self) -> String {
-        let bits = 8 * self.size;
+        let bits = self.size.saturating_mul(8);
         match self.kind {
             b'b' => "bool".to_owned(),
             b'i' => format!("int{bits}"),
@@ -164,16 +164,20 @@ impl Header {
     /// Reads the dictionary of a header.
     fn parse(text: &str) -> Option<Header> {
         let descr = value_of(text, "descr")?;
-        let shape = value_of(text, "shape")?.strip_prefix('(')?.split_once(')')?.0;
+        let (shape, rest) = value_of(text, "shape")?.strip_prefix('(')?.split_once(')')?;
         let order = value_of(text, "fortran_order")?;
         let is_fortran = order.starts_with("True");
-        if !is_fortran && !order.starts_with("False") {
+        let behind_order = order.strip_prefix("True").or_else(|| order.strip_prefix("False"))?;
+        if !ends(rest) || !ends(behind_order) {
             return None;
         }
         let axes = shape.split(',').map(str::trim).filter(|axis| !axis.is_empty());
         let shape = axes.map(|axis| axis.parse().ok()).collect::<Option<Vec<u64>>>()?;
         // A type with fields is a list, and has no cells that could be read.
         let name = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
+        if name.is_some_and(|(_, rest)| !ends(rest)) {
+            return None;
+        }
         let name = name.map_or_else(|| "a structure".to_owned(), |(name, _)| name.to_owned());
         Some(Header { cells: Cells::parse(&name), descr: name, shape, is_fortran, length: 0 })
     }
@@ -184,6 +188,11 @@ fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let key = format!("'{key}'");
     let behind = &text[text.find(&key)? + key.len()..];
     Some(behind.trim_start().strip_prefix(':')?.trim_start())
+}
+
+/// True if a value of the header has ended.
+fn ends(rest: &str) -> bool {
+    rest.trim_start().starts_with([',', '}'])
 }
 
 /// A header for an array of this shape, the last axis fastest, padded to [`WRITTEN`] bytes whatever the numbers.
@@ -257,7 +266,8 @@ mod tests {
 
     #[test]
     fn other_headers_are_read_or_refused() {
-        let header = |text| Header::parse(text).map(|h| (h.descr, h.cells.and_then(Cells::element), h.shape));
+        let header =
+            |text: &str| Header::parse(text).map(|h| (h.descr, h.cells.and_then(Cells::element), h.shape));
         assert_eq!(
             header("{'shape': (2, 3), 'fortran_order': True, 'descr': '>i2'}"),
             Some((">i2".to_owned(), Some(ScalarType::Int32), vec![2, 3]))
@@ -269,6 +279,20 @@ mod tests {
         assert_eq!(header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"), None);
         assert_eq!(header("{'descr': '<f8', 'shape': (1,)}"), None);
         assert_eq!(header("{'descr': '<f8', 'fortran_order': 1, 'shape': (1,)}"), None);
+        for more in [
+            "{'descr': '<f8' + x, 'fortran_order': False, 'shape': (1,)}",
+            "{'descr': '<f8', 'fortran_order': False or x, 'shape': (1,)}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)*2}",
+        ] {
+            assert_eq!(header(more), None, "{more}");
+        }
+        // Sizes that are no size of a cell, or whose bits are too many.
+        for size in ["+8", "18446744073709551615", "2305843009213693960", "0"] {
+            let text = format!("{{'descr': '<f{size}', 'fortran_order': False, 'shape': (1,)}}");
+            assert_eq!(header(&text), Some((format!("<f{size}"), None, vec![1])), "{size}");
+            let told = Header::parse(&text).and_then(|header| header.cells).map(Cells::type_name);
+            assert!(told.is_none_or(|name| name != "float64"), "{size}");
+        }
         let mut long = b"\x93NUMPY\x02\x00".to_vec();
         long.extend(u32::MAX.to_le_bytes());
         assert!(Header::read(&mut &long[..]).is_err());

@@ -209,6 +209,10 @@ impl<'p> Reading<'p> {
             }
             (_, [_, others @ ..], 1) => self.of_value(head, first, others, json),
             ("", ..) => Err(syntax(format!("{} is no expression", short(json)))),
+            ("tuple", ..) => {
+                let what = "a tuple stands where one value does: only a statement and a scan have several";
+                Err(syntax(format!("{what}: {}", short(json))))
+            }
             _ if (0..=3).all(|parts| places_of_values(head, parts).is_empty()) => {
                 Err(FieldProblem::UnknownName { role: "operation", name: head.to_owned() })
             }
@@ -295,7 +299,12 @@ impl<'p> Reading<'p> {
             "gt" => IndexComparison::Gt,
             "ge" => IndexComparison::Ge,
             "eq" => IndexComparison::Eq,
-            _ => return Err(wrong()),
+            other => {
+                let what = format!(
+                    "`{other}` in a condition of concat_where, which has lt, le, gt, ge, eq, and, or"
+                );
+                return Err(syntax(what));
+            }
         };
         let [Json::String(word), Json::String(dim)] = left.as_array().map(Vec::as_slice).unwrap_or_default()
         else {

@@ -125,6 +125,29 @@ fn operations_are_counted_over_domains() {
     );
 }
 
+/// What GT4Py has and this form has not is told by its name.
+#[test]
+fn what_the_form_has_not_is_named() {
+    let message = |expression: Json| run_case(&case(&expression)).expect_err("no program").to_string();
+    let x = json!(["ref", "x"]);
+    assert_eq!(
+        message(json!(["concat_where", ["ne", ["dim", "I"], ["lit", 1, "int32"]], x, x])),
+        "statement 1 (`y`): `ne` in a condition of concat_where, which has lt, le, gt, ge, eq, and, or"
+    );
+    assert_eq!(
+        message(json!(["neg", ["tuple", x, x]])),
+        "statement 1 (`y`): a tuple stands where one value does: only a statement and a scan have several: \
+         [\"tuple\",[\"ref\",\"x\"],[\"ref\",\"x\"]]"
+    );
+    let one = json!({ "I": "horizontal" });
+    let mut case = case(&x);
+    case["tables"] =
+        json!({ "L": { "from": "I", "to": "I", "local": "I", "max_neighbors": 1, "data": [[0.5]] } });
+    case["dims"] = one;
+    let error = run_case(&case).expect_err("no integer").to_string();
+    assert_eq!(error, "table `L` has the entry 0.5, which is no integer");
+}
+
 /// Statements share definitions, but each has operations of its own: those of all are counted.
 #[test]
 fn operations_are_counted_over_statements() {
