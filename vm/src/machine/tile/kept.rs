@@ -100,8 +100,7 @@ pub(super) enum Base {
 pub(in crate::machine) struct KeptStrip {
     pub(super) strip: LoadedStrip,
     pub(super) columns: Box<[Column]>,
-    /// Columns of one value in the frame, with their offsets.
-    pub(super) scalars: Box<[(u16, u32)]>,
+    pub(super) scalars: ScalarColumns,
     pub(super) level: Level,
     /// The first level, if something is handed on.
     pub(super) first_level: Option<Level>,
@@ -189,7 +188,7 @@ impl Region {
         Some(KeptStrip {
             strip: strip.clone(),
             of_call: columns.clone(),
-            scalars: scalars.into(),
+            scalars,
             to_next_level,
             level: Level::new(strip, moving, last, &columns),
             first_level: (!values.is_empty()).then(|| Level::new(strip, of_first, last, &columns)),
@@ -210,7 +209,7 @@ impl Region {
         plane: &[usize],
         source: impl Fn(u32) -> Option<KeptSource>,
         target: impl Fn(u32) -> Option<KeptPlace>,
-    ) -> Option<(Vec<Operand>, Vec<(u16, u32)>)> {
+    ) -> Option<(Vec<Operand>, ScalarColumns)> {
         let (mut operands, mut scalars) = (Vec::new(), Vec::new());
         for (column, input) in self.inputs.iter().enumerate() {
             match input.place {
@@ -229,7 +228,7 @@ impl Region {
             operands.push(Operand { is_result: true, ..operand });
             is_whole.then_some(())?;
         }
-        Some((operands, scalars))
+        Some((operands, scalars.into()))
     }
 
     /// How columns move over runs of so many elements, whose axis has a number; levels are along an axis, perhaps downwards.
@@ -288,6 +287,9 @@ struct Moved {
     /// What is handed on.
     values: Vec<u64>,
 }
+
+/// Columns of one value in the frame, with their offsets.
+pub(super) type ScalarColumns = Box<[(u16, u32)]>;
 
 /// Columns with their positions, from one of a list on.
 pub(super) type TakenColumns = Box<[(u16, Positions, usize)]>;
