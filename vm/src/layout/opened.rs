@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 impl FrameLayout {
     /// The same layout where the literals in these slots are inputs, behind all others: whoever runs a frame of it says what
-    /// they are.
-    pub fn opening(&self, slots: &[TypedSlot]) -> FrameLayout {
+    /// they are. Slots are those of literals of this layout.
+    pub(crate) fn opening(&self, slots: &[TypedSlot]) -> FrameLayout {
         let is_opened = |offset: u32| slots.iter().any(|slot| slot.offset() == offset);
         let inputs: Box<[TypedSlot]> = self.inputs.iter().chain(slots).cloned().collect();
         let literals = self.literals.iter().filter(|(offset, _)| !is_opened(*offset));
