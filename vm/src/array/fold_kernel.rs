@@ -388,6 +388,16 @@ fn take_lanes<F: Fold>(state: &mut Folded<'_>, lanes: &[u64; LANE_WORDS], count:
     }
 }
 
+/// The parts of leaves of so many elements, such as coordinates: a number that is known makes a loop over vectors.
+#[inline(always)]
+fn push_leaves<F: Fold, const SIZE: usize>(parts: &mut BumpVec<'_, u64>, values: &[F::Element]) {
+    let (runs, first) = (values.as_chunks::<SIZE>().0, parts.len());
+    parts.resize(first + runs.len(), 0);
+    for (part, run) in parts[first..].iter_mut().zip(runs) {
+        *part = to_word(F::leaf(run));
+    }
+}
+
 #[inline(always)]
 fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
     let (leaf, kept) = (state.leaf, state.kept);
@@ -408,10 +418,14 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
     if state.leaf == state.leaves.count() && state.leaf > 0 {
         // Each run is a leaf.
         let runs = values.chunks_exact(state.leaf);
-        values = runs.remainder();
-        for run in runs {
-            state.parts.push(to_word(F::leaf(run)));
+        let rest = runs.remainder();
+        match state.leaf {
+            2 => push_leaves::<F, 2>(&mut state.parts, values),
+            3 => push_leaves::<F, 3>(&mut state.parts, values),
+            4 => push_leaves::<F, 4>(&mut state.parts, values),
+            _ => runs.for_each(|run| state.parts.push(to_word(F::leaf(run)))),
         }
+        values = rest;
     }
     while let Some((head, rest)) = values.split_at_checked(state.leaf) {
         state.parts.push(to_word(F::leaf(head)));

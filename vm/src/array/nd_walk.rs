@@ -390,7 +390,11 @@ impl<T: Copy> Loop for Gather<'_, T> {
             // SAFETY: the runs are of elements of the view, which lie inside of its bytes; there is room for them.
             unsafe {
                 let from = walk.at(space, &place).cast::<T>();
+                let cell = size_of::<T>() as isize;
                 match run {
+                    // The runs are one.
+                    _ if steps == (cell, cell * run as isize) => copy_runs(from, steps, to, run * rows, 1),
+                    _ if steps.1 == 0 => repeat_run(from, steps.0, to, run, rows),
                     1 => copy_short_runs::<T, 1>(from, steps, to, rows),
                     2 => copy_short_runs::<T, 2>(from, steps, to, rows),
                     3 => copy_short_runs::<T, 3>(from, steps, to, rows),
@@ -433,6 +437,24 @@ unsafe fn copy_short_runs<T: Copy, const RUN: usize>(
                 let cell = from.wrapping_byte_offset(step.wrapping_mul(index as isize)).read_unaligned();
                 to.add(row * RUN + index).write(cell);
             }
+        }
+    }
+}
+
+/// Copies one run, and what has been copied again and again.
+///
+/// # Safety
+/// As [`copy_short_runs`], for one run of `run` cells.
+#[inline(always)]
+unsafe fn repeat_run<T: Copy>(from: *const T, step: isize, to: *mut T, run: usize, rows: usize) {
+    let (mut copied, all) = (run, run * rows);
+    // SAFETY: the caller's promise; what is copied again is there.
+    unsafe {
+        copy_runs(from, (step, 0), to, run, 1);
+        while copied < all {
+            let more = copied.min(all - copied);
+            to.add(copied).copy_from_nonoverlapping(to, more);
+            copied += more;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::array::meter::{Meter, STRIDE};
 use crate::array::read_rows::ReadRows;
+use crate::array::row_moves::are_all_rows;
 use crate::array::rows_out::RowsOut;
 use crate::builtins::array::choosing;
 use crate::builtins::distinct::Distinct;
@@ -199,7 +200,7 @@ fn fill_rows(
 /// An edge of a mapping whose memory is counted.
 fn mapped(meter: &Meter<'_>, mapping: Arc<ArrayRows>, parents: usize) -> Result<Edge, Fault> {
     let bytes = mapping.heap_bytes();
-    counted(meter, bytes, Edge::from_mapping_within(mapping, parents, meter))
+    counted(meter, bytes, Edge::from_mapping_by(mapping, parents, meter, are_all_rows))
 }
 
 /// An edge whose memory is counted, or why there is none, and no memory.

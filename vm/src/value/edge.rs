@@ -91,6 +91,16 @@ impl Edge {
         parents: usize,
         account: &dyn Account,
     ) -> Result<Result<Edge, String>, Exhausted> {
+        Edge::from_mapping_by(mapping, parents, account, are_rows)
+    }
+
+    /// The same by a function that tells what [`are_rows`] does, perhaps faster.
+    pub(crate) fn from_mapping_by(
+        mapping: Arc<ArrayRows>,
+        parents: usize,
+        account: &dyn Account,
+        are_rows: impl Fn(&[i64], usize) -> bool,
+    ) -> Result<Result<Edge, String>, Exhausted> {
         if let Err(error) = check_rows(parents) {
             return Ok(Err(error));
         }

@@ -89,16 +89,10 @@ fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
         }
     };
     let size = x.shape()[axis];
-    let positions;
-    let places = match check_indices(places, axis, size, meter)? {
-        false => places,
-        true => {
-            positions = meter.collect(places.iter().map(|index| position(*index, size) as i64))?;
-            &positions
-        }
-    };
+    let count_from_end = check_indices(places, axis, size, meter)?;
     let QType::NdArray(result) = *call.result_type() else {
-        let value = places.iter().map(|place| x.narrowed(0, *place as usize..*place as usize + 1));
+        let value =
+            places.iter().map(|index| x.narrowed(0, position(*index, size)..position(*index, size) + 1));
         let value = value.map(|one| one.scalars().next()).next().flatten();
         call.set_value(&crate::value::Value::Scalar(value.expect("one index of one axis")));
         return Ok(());
@@ -114,16 +108,19 @@ fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
     }
     if x.is_contiguous() && inner <= STRIDE {
         let from = &x.bytes()[x.start()..][..x.len() * bytes];
-        return match bytes {
-            1 => take_cells::<1>(from, (size, inner), places, target, meter),
-            2 => take_cells::<2>(from, (size, inner), places, target, meter),
-            4 => take_cells::<4>(from, (size, inner), places, target, meter),
-            _ => take_cells::<8>(from, (size, inner), places, target, meter),
+        // Whether indices count from the end is asked once, not for each cell.
+        return match count_from_end {
+            false => {
+                take_in_order(from, (size, inner), places, (target, bytes), meter, |index| index as usize)
+            }
+            true => take_in_order(from, (size, inner), places, (target, bytes), meter, |index| {
+                position(index, size)
+            }),
         };
     }
     let (outer, rest) = (x.select_axes(0..axis), x.select_axes(axis + 1..x.rank()));
     let starts = outer.offsets().flat_map(|at| {
-        let along = |place: &i64| *place as isize * x.strides()[axis];
+        let along = |index: &i64| position(*index, size) as isize * x.strides()[axis];
         places.iter().map(move |index| (at as isize + along(index)) as usize)
     });
     let mut since_poll = STRIDE;
@@ -133,13 +130,32 @@ fn take_along(call: &mut KernelCall<'_>, axis: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes cells that stand one after the other: `size` positions of `inner` cells each, again and again.
+/// Takes cells of so many bytes that stand one after the other: `size` positions of `inner` cells each, again and again.
+/// `position` is what an index means.
+fn take_in_order(
+    from: &[u8],
+    sizes: (usize, usize),
+    indices: &[i64],
+    (target, bytes): (&mut [u8], usize),
+    meter: &Meter<'_>,
+    position: impl Fn(i64) -> usize + Copy,
+) -> Result<(), Fault> {
+    match bytes {
+        1 => take_cells::<1>(from, sizes, indices, target, meter, position),
+        2 => take_cells::<2>(from, sizes, indices, target, meter, position),
+        4 => take_cells::<4>(from, sizes, indices, target, meter, position),
+        _ => take_cells::<8>(from, sizes, indices, target, meter, position),
+    }
+}
+
+/// The same of a number of bytes that is known.
 fn take_cells<const SIZE: usize>(
     from: &[u8],
     (size, inner): (usize, usize),
-    places: &[i64],
+    indices: &[i64],
     target: &mut [u8],
     meter: &Meter<'_>,
+    position: impl Fn(i64) -> usize,
 ) -> Result<(), Fault> {
     /// More cells are copied by a call.
     const FEW: usize = 8;
@@ -147,19 +163,19 @@ fn take_cells<const SIZE: usize>(
     // So many indices between polls that a stride of cells is copied.
     let together = STRIDE.div_ceil(inner);
     let mut since_poll = STRIDE;
-    for (from, to) in from.chunks_exact(size * inner).zip(to.chunks_exact_mut(places.len() * inner)) {
-        for (places, to) in places.chunks(together).zip(to.chunks_mut(together * inner)) {
+    for (from, to) in from.chunks_exact(size * inner).zip(to.chunks_exact_mut(indices.len() * inner)) {
+        for (indices, to) in indices.chunks(together).zip(to.chunks_mut(together * inner)) {
             since_poll += to.len();
             if since_poll >= STRIDE {
                 since_poll = 0;
                 meter.poll()?;
             }
             if inner == 1 {
-                to.iter_mut().zip(places).for_each(|(to, place)| *to = from[*place as usize]);
+                to.iter_mut().zip(indices).for_each(|(to, index)| *to = from[position(*index)]);
                 continue;
             }
-            for (to, place) in to.chunks_exact_mut(inner).zip(places) {
-                let from = &from[*place as usize * inner..][..inner];
+            for (to, index) in to.chunks_exact_mut(inner).zip(indices) {
+                let from = &from[position(*index) * inner..][..inner];
                 match inner <= FEW {
                     true => to.iter_mut().zip(from).for_each(|(to, cell)| *to = *cell),
                     false => to.copy_from_slice(from),
