@@ -52,7 +52,7 @@ pub(in crate::machine) fn build(
     });
     let streams = columns.streams(group.extent) + outputs.len();
     let block_of = |scratch: &Scratch| block_rows(group.extent, streams + scratch.places);
-    // Nothing is laid out for a block then.
+    // A long block of chosen rows, which are laid out, would leave the first cache.
     let is_lone_fold = matches!(columns.kernels[..], [Kernel::Fold { .. }])
         && group.extent == Extent::Rows
         && !columns.inputs.iter().any(Input::is_chosen);
