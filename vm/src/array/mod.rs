@@ -9,7 +9,7 @@
 //!
 //! A kernel is code for columns: where cells begin, how far apart they are, which are present. It knows neither slots nor
 //! calls; the [operator contract](crate::operator) binds it to arguments, and tile regions run it block by block. Beside
-//! its code, a kernel may have a [recipe](recipe), from which strips compute the same bits.
+//! its code, a kernel may have a [recipe], from which strips compute the same bits.
 //!
 //! Invariants:
 //! 1. What a kernel computes of a row depends on nothing but that row, or, of folds and scans, on the rows and their
