@@ -3,7 +3,7 @@
 use crate::field::random::compare;
 use crate::field::reference::Reference;
 use crate::field::run_case;
-use crate::field::tiers::{case_on, native};
+use crate::field::tiers::{case_on, sanitized};
 use cembra::backend::FieldTier;
 use cembra::field::{FieldBuffer, FieldCells, FieldProblem};
 use cembra::vm::value::ScalarType;
@@ -57,7 +57,7 @@ fn case(inputs: Map<String, Json>, values: Vec<(String, Json, usize)>) -> Json {
 /// Has the values of the evaluator on all tiers.
 fn agrees(case: &Json) {
     let expected = Reference::new(case).run().unwrap_or_else(|classes| panic!("{classes:?}\n{case}"));
-    for tier in [FieldTier::Interpreter, FieldTier::Steps, FieldTier::Jit, native()] {
+    for tier in [FieldTier::Interpreter, FieldTier::Steps, FieldTier::Jit, sanitized()] {
         let found = case_on(&tier, case).unwrap_or_else(|class| panic!("{tier:?}: {class}\n{case}"));
         assert_eq!(compare(&expected, &found), None, "{tier:?}\n{case}");
     }

@@ -52,13 +52,17 @@ fn is_running(process: &str) -> bool {
     is_other && (!processes.join("self").exists() || processes.join(process).exists())
 }
 
-/// A cache of this process. Optimised as libraries of users are, a build takes twice as long: `CEMBRA_NATIVE=1` does so.
+/// True if all functions are compared, and optimised as libraries of users are: then a build takes several times as long.
+fn is_all() -> bool {
+    std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1")
+}
+
+/// A cache of this process.
 pub fn cache() -> &'static NativeCache {
     static CACHE: OnceLock<NativeCache> = OnceLock::new();
     CACHE.get_or_init(|| {
         let compile = CompileC::new(Compiler::find(None).expect("cargo needs a C compiler to link"), "");
-        let is_all = std::env::var("CEMBRA_NATIVE").is_ok_and(|text| text == "1");
-        let compile = if is_all { compile } else { compile.flag("-O1").flag("-ftree-vectorize") };
+        let compile = if is_all() { compile } else { compile.flag("-O1").flag("-ftree-vectorize") };
         NativeCache::of(NativeBuild::c(compile), root())
     })
 }
@@ -75,6 +79,7 @@ fn sanitized() -> &'static NativeCache {
     CACHE.get_or_init(|| {
         let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
         let compile = SANITIZE.iter().fold(CompileC::new(compiler, ""), |compile, flag| compile.flag(*flag));
+        let compile = if is_all() { compile } else { compile.flag("-O0") };
         NativeCache::of(NativeBuild::c(compile), root())
     })
 }
