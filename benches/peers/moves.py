@@ -102,6 +102,14 @@ def group_center(x, k, out):
         out[i] = x[i] - sums[k[i]] / counts[k[i]]
 
 
+@move(GROUPED, f"math.cum_sum(x, {EDGE})")
+def group_running(x, k, out):
+    sums = np.zeros(GROUPS)
+    for i in range(x.size):
+        sums[k[i]] += x[i]
+        out[i] = sums[k[i]]
+
+
 @move({"i": integers(0, 1000), "x": U(-1, 1)}, "array.take(x, i) * 2.0")
 def gather(i, x, out):
     for row in range(x.size):
@@ -305,6 +313,18 @@ def distance(a, b):
     total = 0
     for i in range(a.size):
         total += abs(a[i] - b[i])
+    return total
+
+
+@value({"a": integers(0, 1 << 62), "b": integers(0, 1 << 62)}, "math.sum(bitwise.count(bitwise.bitwise_xor(a, b)))", out=I4)
+def hamming(a, b):
+    total = 0
+    for i in range(a.size):
+        v = a[i] ^ b[i]
+        v -= (v >> 1) & 0x5555555555555555
+        v = (v & 0x3333333333333333) + ((v >> 2) & 0x3333333333333333)
+        v = (v + (v >> 4)) & 0x0F0F0F0F0F0F0F0F
+        total += (v * 0x0101010101010101) >> 56
     return total
 
 

@@ -93,6 +93,50 @@ fn groups_are_reduced_and_scanned() {
     assert_eq!(expanded, [7.0, 7.0, 9.0, 9.0, 9.0].map(value));
 }
 
+/// Rows of all groups are scanned as they come; the results are those of each group by itself.
+#[test]
+fn rows_of_groups_in_any_order_are_scanned_as_each_group_alone() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    for round in 0..40 {
+        let (size, groups) = (rng.usize(..300), 1 + rng.usize(..9));
+        let [missing, orphans] = [round % 2 == 0, round % 3 == 0];
+        let parents: Vec<Option<usize>> =
+            (0..size).map(|_| (!orphans || rng.u8(..7) > 0).then(|| rng.usize(..groups))).collect();
+        let ids = parents.iter().map(|parent| parent.map(|parent| ScalarValue::Int64(parent as i64)));
+        let Value::Array(_, ids) = array(ScalarType::Int64, ids) else { unreachable!("an array") };
+        let edge = Edge::from_mapping((*ids).clone(), groups).expect("an edge");
+        let edge = Value::Edge(ArrayClass::Dense, Arc::new(edge));
+        for element in [ScalarType::Int32, ScalarType::Int64, ScalarType::Float32, ScalarType::Float64] {
+            let mut number = || {
+                let special = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, i32::MIN.into()];
+                let real = if rng.u8(..9) == 0 { special[rng.usize(..7)] } else { rng.f64() * 2e9 - 1e9 };
+                match element {
+                    ScalarType::Int32 => ScalarValue::Int32(real as i32),
+                    ScalarType::Int64 => ScalarValue::Int64((real * 1e10) as i64),
+                    ScalarType::Float32 => ScalarValue::Float32(real as f32),
+                    _ => ScalarValue::Float64(real),
+                }
+            };
+            let cells: Vec<Option<ScalarValue>> =
+                (0..size).map(|row| (!missing || row % 5 > 0).then(&mut number)).collect();
+            let x = array(element, cells.iter().cloned());
+            for operator in ["math._cum_sum", "math._cum_max", "array._cum_count", "array._agg_index"] {
+                let found = rows(&apply(operator, &[x.clone(), edge.clone()]));
+                let mut expected = vec![None; size];
+                for group in 0..groups {
+                    let members: Vec<usize> = (0..size).filter(|row| parents[*row] == Some(group)).collect();
+                    let alone = array(element, members.iter().map(|row| cells[*row].clone()));
+                    for (row, result) in members.into_iter().zip(rows(&apply(operator, &[alone]))) {
+                        expected[row] = result;
+                    }
+                }
+                // As text: NaN is equal to itself, and -0 is not 0.
+                assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{operator} of {element}");
+            }
+        }
+    }
+}
+
 /// A UNIT has no cells, so that its rows look like one value; a scalar beside it is one value all the same.
 #[test]
 fn rows_of_units_stand_beside_scalars() {

@@ -45,6 +45,7 @@ const REDUCTIONS: &[&str] = &[
     "math.sum(core.where(x > y, x, y)) - math.sum(core.where(x > y, y, x))",
     "math.cum_sum(x * y) * 2.0 + x",
     "n // (n | 1)",
+    "math.sum(bitwise.count(n * 6364136223846793005)) + math.sum(bitwise.count(core.to_int32(n)) * 3)",
     "((1.5 * x - 0.5) * x + 2.0) * x + math.sum(y)",
     "(((x * y + 1.0) * y - 0.25) * y + 3.0) * y",
     "((x * y + c) * y - d) * y + math.sum((c * x + d) * x - c)",

@@ -388,6 +388,27 @@ fn take_lanes<F: Fold>(state: &mut Folded<'_>, lanes: &[u64; LANE_WORDS], count:
     }
 }
 
+/// The parts of leaves of so many elements; `false` if there is no code of their own for them.
+#[inline(always)]
+fn push_leaves_of<F: Fold>(size: usize, parts: &mut BumpVec<'_, u64>, values: &[F::Element]) -> bool {
+    match size {
+        2 => push_leaves::<F, 2>(parts, values),
+        3 => push_leaves::<F, 3>(parts, values),
+        4 => push_leaves::<F, 4>(parts, values),
+        _ if size > F::MOST_OF_OWN_SIZE => return false,
+        5 => push_leaves::<F, 5>(parts, values),
+        6 => push_leaves::<F, 6>(parts, values),
+        7 => push_leaves::<F, 7>(parts, values),
+        8 => push_leaves::<F, 8>(parts, values),
+        9 => push_leaves::<F, 9>(parts, values),
+        10 => push_leaves::<F, 10>(parts, values),
+        12 => push_leaves::<F, 12>(parts, values),
+        16 => push_leaves::<F, 16>(parts, values),
+        _ => return false,
+    }
+    true
+}
+
 /// The parts of leaves of so many elements, such as coordinates: a number that is known makes a loop over vectors.
 #[inline(always)]
 fn push_leaves<F: Fold, const SIZE: usize>(parts: &mut BumpVec<'_, u64>, values: &[F::Element]) {
@@ -419,11 +440,8 @@ fn take_in<F: Fold>(state: &mut Folded<'_>, mut values: &[F::Element]) {
         // Each run is a leaf.
         let runs = values.chunks_exact(state.leaf);
         let rest = runs.remainder();
-        match state.leaf {
-            2 => push_leaves::<F, 2>(&mut state.parts, values),
-            3 => push_leaves::<F, 3>(&mut state.parts, values),
-            4 => push_leaves::<F, 4>(&mut state.parts, values),
-            _ => runs.for_each(|run| state.parts.push(to_word(F::leaf(run)))),
+        if !push_leaves_of::<F>(state.leaf, &mut state.parts, values) {
+            runs.for_each(|run| state.parts.push(to_word(F::leaf(run))));
         }
         values = rest;
     }
@@ -474,7 +492,8 @@ mod tests {
     use crate::array::fold_results::results;
     use crate::array::meter::Meter;
     use crate::vector::extremes::Best;
-    use crate::vector::fold::{self as folds, CountNonZero, Mean, Sum, Truth, fold};
+    use crate::vector::fold::{self as folds, Mean, Sum, fold};
+    use crate::vector::nonzero::{CountNonZero, Truth};
 
     /// Columns folded row by row, beside each of them gathered and folded by itself.
     fn check<F: Fold<Element = f64, Out: PlainSlot + fmt::Debug>>(bits: impl Fn(F::Out) -> u64) {

@@ -3,8 +3,8 @@
 //! ```text
 //! map     f(x0, y0), f(x1, y1), …     block, block_loops, block_rows, block_select      walks: nd_walk
 //! fold    x0 · x1 · x2 · …            fold_kernel, row_fold, group_fold, nd_pairs       runs of elements: runs
-//! scan    x0, x0 + x1, …              scan
-//! move    x[i0], x[i1], …             row_moves
+//! scan    x0, x0 + x1, …              scan, group_scan
+//! move    x[i0], x[i1], …             row_moves, runs_copied
 //! ```
 //!
 //! A kernel is code for columns: where cells begin, how far apart they are, which are present. It knows neither slots nor
@@ -25,6 +25,7 @@ mod fold_memory;
 mod fold_results;
 pub mod function;
 pub(crate) mod group_fold;
+pub(crate) mod group_scan;
 pub mod meter;
 pub(crate) mod nd_pairs;
 pub mod nd_walk;
@@ -34,6 +35,7 @@ pub(crate) mod row_fold;
 pub(crate) mod row_moves;
 pub mod rows_out;
 pub(crate) mod runs;
+mod runs_copied;
 pub mod scan;
 pub(crate) mod side_by_side;
 pub mod special;

@@ -11,6 +11,7 @@
 //! *runs* end, and an operand that is in order or repeated along a run is read where it lies.
 
 use crate::array::block::Column;
+use crate::array::runs_copied::copy_runs;
 use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::shape::{Shape, Strides};
@@ -18,7 +19,6 @@ use crate::value::{NdType, NdView, ScalarType};
 use crate::vector::Level;
 use crate::vector::level::Loop;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 /// Runs shorter than this are gathered, several to a block.
 const SHORT_RUN: usize = 128;
@@ -390,17 +390,7 @@ impl<T: Copy> Loop for Gather<'_, T> {
             // SAFETY: the runs are of elements of the view, which lie inside of its bytes; there is room for them.
             unsafe {
                 let from = walk.at(space, &place).cast::<T>();
-                let cell = size_of::<T>() as isize;
-                match run {
-                    // The runs are one.
-                    _ if steps == (cell, cell * run as isize) => copy_runs(from, steps, to, run * rows, 1),
-                    _ if steps.1 == 0 => repeat_run(from, steps.0, to, run, rows),
-                    1 => copy_short_runs::<T, 1>(from, steps, to, rows),
-                    2 => copy_short_runs::<T, 2>(from, steps, to, rows),
-                    3 => copy_short_runs::<T, 3>(from, steps, to, rows),
-                    4 => copy_short_runs::<T, 4>(from, steps, to, rows),
-                    _ => copy_runs(from, steps, to, run, rows),
-                }
+                copy_runs(from, steps, to, run, rows);
                 to = to.add(run * rows);
             }
             count -= run * rows;
@@ -415,76 +405,6 @@ impl<T: Copy> Loop for Gather<'_, T> {
                 place[axis] = 0;
                 axis -= 1;
                 place[axis] += 1;
-            }
-        }
-    }
-}
-
-/// # Safety
-/// There are `RUN` cells in steps of so many bytes, `rows` times at a distance of so many bytes, and room for them at `to`.
-#[inline(always)]
-unsafe fn copy_short_runs<T: Copy, const RUN: usize>(
-    from: *const T,
-    (step, between): (isize, isize),
-    to: *mut T,
-    rows: usize,
-) {
-    for row in 0..rows {
-        let from = from.wrapping_byte_offset(between.wrapping_mul(row as isize));
-        for index in 0..RUN {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let cell = from.wrapping_byte_offset(step.wrapping_mul(index as isize)).read_unaligned();
-                to.add(row * RUN + index).write(cell);
-            }
-        }
-    }
-}
-
-/// Copies one run, and what has been copied again and again.
-///
-/// # Safety
-/// As [`copy_short_runs`], for one run of `run` cells.
-#[inline(always)]
-unsafe fn repeat_run<T: Copy>(from: *const T, step: isize, to: *mut T, run: usize, rows: usize) {
-    let (mut copied, all) = (run, run * rows);
-    // SAFETY: the caller's promise; what is copied again is there.
-    unsafe {
-        copy_runs(from, (step, 0), to, run, 1);
-        while copied < all {
-            let more = copied.min(all - copied);
-            to.add(copied).copy_from_nonoverlapping(to, more);
-            copied += more;
-        }
-    }
-}
-
-/// # Safety
-/// As [`copy_short_runs`], for runs of `run` cells.
-#[inline(always)]
-unsafe fn copy_runs<T: Copy>(
-    from: *const T,
-    (step, between): (isize, isize),
-    to: *mut T,
-    run: usize,
-    rows: usize,
-) {
-    for row in 0..rows {
-        let from = from.wrapping_byte_offset(between.wrapping_mul(row as isize));
-        // SAFETY: the caller's promise.
-        unsafe {
-            let to = to.add(row * run);
-            if step == size_of::<T>() as isize {
-                // Of bytes, for the address of a cell may be an odd one.
-                to.cast::<u8>().copy_from_nonoverlapping(from.cast::<u8>(), run * size_of::<T>());
-            } else if step == 0 {
-                std::slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), run)
-                    .fill(MaybeUninit::new(from.read_unaligned()));
-            } else {
-                for index in 0..run {
-                    let cell = from.wrapping_byte_offset(step.wrapping_mul(index as isize)).read_unaligned();
-                    to.add(index).write(cell);
-                }
             }
         }
     }

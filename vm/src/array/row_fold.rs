@@ -47,7 +47,8 @@ pub(crate) trait RowFold: 'static {
     fn result(folded: <Self::Fold as Fold>::Out, present: u64) -> Self::Out;
 }
 
-type ElementOf<R> = <<R as RowFold>::Fold as Fold>::Element;
+/// What a row is folded as.
+pub(crate) type ElementOf<R> = <<R as RowFold>::Fold as Fold>::Element;
 
 /// The sum; 0 without rows. Integers wrap.
 pub(crate) struct SumOf<T>(PhantomData<T>);

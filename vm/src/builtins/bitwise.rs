@@ -1,5 +1,6 @@
 //! `bitwise.*`: operations on the bits of integers.
 
+use crate::builtins::recipes;
 use crate::operator::Family;
 use crate::operator::fusible::{Fusible, IntegerOp};
 use crate::strip::BinaryOp;
@@ -32,6 +33,7 @@ pub fn rows() -> Vec<Family> {
             .unary(|x: i32| !x)
             .unary(|x: i64| !x),
         Family::new(COUNT, &["x"], "Number of bits set, as INT32.")
+            .cells(|l, x| Some(recipes::bits_set(l, x[0])))
             .unary(|x: i32| x.count_ones() as i32)
             .unary(|x: i64| x.count_ones() as i32),
     ]

@@ -2,12 +2,35 @@
 //! in the operator's row.
 
 use crate::array::recipe::{Recorded, both};
-use crate::strip::{BinaryOp, Comparison, Lane, List, Op, RecordedFunction, Term, UnaryOp};
+use crate::strip::{BinaryOp, Comparison, Lane, List, Op, RecordedFunction, ShiftOp, Term, UnaryOp};
 use std::ops::RangeInclusive;
 
 /// An operation of floats; integers are that already.
 pub(super) fn rounded(list: &mut List, x: Term, op: UnaryOp) -> Option<Term> {
     Some(if list.lane(x).is_float() { list.unary(op, x) } else { x })
+}
+
+/// Number of bits set of an integer, as INT32: of pairs of bits, of fours and of bytes, which are added up.
+pub(super) fn bits_set(list: &mut List, x: Term) -> Term {
+    let lane = list.lane(x);
+    let [of_two, of_four, of_eight] =
+        [0x55, 0x33, 0x0F].map(|byte| list.literal(lane, u64::from_ne_bytes([byte; 8])));
+    let upper = list.shift(ShiftOp::Right, x, 1);
+    let upper = list.and(upper, of_two);
+    let pairs = list.binary(BinaryOp::Sub, x, upper);
+    let upper = list.shift(ShiftOp::Right, pairs, 2);
+    let [lower, upper] = [pairs, upper].map(|pairs| list.and(pairs, of_four));
+    let fours = list.binary(BinaryOp::Add, lower, upper);
+    let upper = list.shift(ShiftOp::Right, fours, 4);
+    let both = list.binary(BinaryOp::Add, fours, upper);
+    let mut sum = list.and(both, of_eight);
+    for bits in [8, 16, 32].into_iter().filter(|bits| usize::from(*bits) < 8 * lane.bytes()) {
+        let upper = list.shift(ShiftOp::Right, sum, bits);
+        sum = list.binary(BinaryOp::Add, sum, upper);
+    }
+    let last = list.literal(lane, 0x7F);
+    let sum = list.and(sum, last);
+    list.cast(sum, Lane::I32)
 }
 
 /// Quotient rounded down. Of integers none is rare for a literal above zero, else a zero divisor is, and what does not fit

@@ -7,8 +7,13 @@
 //! ```
 //!
 //! Floats are added in double and rounded to their type row by row; integers stay what they are.
+//!
+//! A scan that knows of a group's rows only a sum, the greatest or how many there were takes the rows of all groups
+//! [as they come](crate::array::group_scan).
 
+use crate::array::group_scan::{GroupScan, scan_groups};
 use crate::array::meter::{Meter, Scratch};
+use crate::array::row_fold::{BestOf, RowFold};
 use crate::builtins::present::{
     Cell, Gathered, GroupsOf, Members, Present, Unit, check_children, with_number,
 };
@@ -16,6 +21,7 @@ use crate::operator::{Family, KernelCall};
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64};
 use crate::value::{Fault, QType, ScalarType};
+use crate::vector::fold::Fold;
 use crate::vector::math::dispatch::unary_rows;
 use crate::vector::math::lanes::Exp;
 use crate::vector::order::{self, Place};
@@ -45,10 +51,10 @@ pub fn rows() -> Vec<Family> {
     vec![
         family(CUM_SUM, "Sum of the present rows up to this one. Integers wrap.", None, numbers, |element| {
             match element {
-                ScalarType::Int32 => Some(kernel(|of| running(of, i32::wrapping_add))),
-                ScalarType::Int64 => Some(kernel(|of| running(of, i64::wrapping_add))),
-                ScalarType::Float32 => Some(kernel(running_sum::<f32>)),
-                ScalarType::Float64 => Some(kernel(running_sum::<f64>)),
+                ScalarType::Int32 => Some(in_turn::<_, _, RunningSum>(|of| running(of, i32::wrapping_add))),
+                ScalarType::Int64 => Some(in_turn::<_, _, RunningSum>(|of| running(of, i64::wrapping_add))),
+                ScalarType::Float32 => Some(in_turn::<_, _, RunningSum>(running_sum::<f32>)),
+                ScalarType::Float64 => Some(in_turn::<_, _, RunningSum>(running_sum::<f64>)),
                 _ => None,
             }
         }),
@@ -57,13 +63,15 @@ pub fn rows() -> Vec<Family> {
             "The greatest present row up to this one; NaN from the first NaN on.",
             None,
             numbers,
-            |element| Some(with_number!(element, T => kernel(running_max::<T>))),
+            |element| Some(with_number!(element, T => in_turn::<_, _, RunningMax>(running_max::<T>))),
         ),
         family(CUM_COUNT, "Number of present rows up to this one.", None, counts, |_| {
-            Some(kernel(|of: Group<'_, Unit, i64>| write(of, |value| value as i64 + 1)))
+            Some(in_turn::<_, _, PresentSoFar>(|of: Group<'_, Unit, i64>| {
+                write(of, |value| value as i64 + 1)
+            }))
         }),
         family(ROW_OF_GROUP, "Number of the row in its group.", None, counts, |_| {
-            Some(kernel(|of: Group<'_, Unit, i64>| {
+            Some(in_turn::<_, _, RowsBefore>(|of: Group<'_, Unit, i64>| {
                 let rows = of.rows;
                 write(of, |value| rows.place(value))
             }))
@@ -145,6 +153,95 @@ fn kernel<T: Cell + 'static, R: Pod>(scan: Scan<T, R>) -> ScanKernel {
     Box::new(move |call, has_edge, option| run(call, has_edge, option, scan))
 }
 
+/// The same of a scan that may take the rows of all groups as they come.
+fn in_turn<T: Cell + 'static, R: Pod, S: GroupScan<T, Out = R>>(scan: Scan<T, R>) -> ScanKernel {
+    Box::new(move |call, has_edge, option| match has_edge && run_as_they_come::<T, S>(call)? {
+        true => Ok(()),
+        false => run(call, has_edge, option, scan),
+    })
+}
+
+/// The sum of the rows so far.
+struct RunningSum;
+
+macro_rules! running_sums {
+    ($($row:ty: $sum:ty, $start:expr, |$so_far:ident, $next:ident| $joined:expr;)*) => {$(
+        impl GroupScan<$row> for RunningSum {
+            type State = $sum;
+            type Out = $row;
+            const START: $sum = $start;
+
+            #[inline(always)]
+            fn next($so_far: &mut $sum, $next: $row) -> $row {
+                *$so_far = $joined;
+                *$so_far as $row
+            }
+        }
+    )*};
+}
+
+// Nothing is added to -0 by it, not even the sign of a zero.
+running_sums! {
+    i32: i32, 0, |sum, next| sum.wrapping_add(next);
+    i64: i64, 0, |sum, next| sum.wrapping_add(next);
+    f32: f64, -0.0, |sum, next| *sum + f64::from(next);
+    f64: f64, -0.0, |sum, next| *sum + next;
+}
+
+/// The greatest row so far.
+struct RunningMax;
+
+impl<T: Key + PartialOrd + Pod> GroupScan<T> for RunningMax
+where
+    BestOf<T, true>: RowFold<Row = T>,
+    <BestOf<T, true> as RowFold>::Fold: Fold<Element = T>,
+{
+    type State = T;
+    type Out = T;
+    const START: T = BestOf::<T, true>::MISSING;
+
+    #[inline(always)]
+    fn next(max: &mut T, next: T) -> T {
+        *max = if max.is_nan() || *max >= next { *max } else { next };
+        *max
+    }
+}
+
+/// How many rows so far are present.
+struct PresentSoFar;
+
+impl GroupScan<Unit> for PresentSoFar {
+    type State = i64;
+    type Out = i64;
+    const START: i64 = 0;
+
+    #[inline(always)]
+    fn next(count: &mut i64, _: Unit) -> i64 {
+        *count += 1;
+        *count
+    }
+}
+
+/// How many rows there were before.
+struct RowsBefore;
+
+impl GroupScan<Unit> for RowsBefore {
+    type State = i64;
+    type Out = i64;
+    const START: i64 = 0;
+
+    #[inline(always)]
+    fn next(count: &mut i64, _: Unit) -> i64 {
+        *count += 1;
+        *count - 1
+    }
+
+    #[inline(always)]
+    fn skip(count: &mut i64) {
+        *count += 1;
+    }
+}
+
 /// An operator of an array, perhaps an edge, and perhaps an option of a type.
 fn family(
     name: &str,
@@ -222,6 +319,23 @@ fn run<T: Cell, R: Pod>(
     }
     out.normalize();
     Ok(())
+}
+
+/// Takes the rows of all groups as they come; `false`, and nothing is done, if they are not one after the other, or the edge does
+/// not hold parents.
+fn run_as_they_come<T: Cell, S: GroupScan<T>>(call: &mut KernelCall<'_>) -> Result<bool, Fault> {
+    let (rows, edge, meter) = (call.rows(0), call.edge(1), call.meter());
+    check_children(rows.len(), edge)?;
+    let alike = T::alike(rows.len());
+    let cells = alike.as_deref().or_else(|| T::all(&rows));
+    let (Some(cells), Some(parents)) = (cells, edge.stored_mapping()) else { return Ok(false) };
+    let element = call.result_type().element().expect("the result is an array");
+    let mut out = call.rows_out(element, rows.len())?;
+    let (results, presence) = out.parts()?;
+    let results = &mut bytemuck::cast_slice_mut(results)[..rows.len()];
+    scan_groups::<T, S>((cells, &rows), (parents, edge.parent_size()), (results, presence), meter)?;
+    out.normalize();
+    Ok(true)
 }
 
 /// Writes a result for each value.

@@ -99,6 +99,12 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         if !is_nan(best) & (is_nan(next) | Self::is_better(next, best)) { next } else { best }
     }
 
+    #[inline(always)]
+    fn may_change(best: T, next: T) -> bool {
+        // NaN is neither.
+        !(if GREATEST { next <= best } else { next >= best })
+    }
+
     fn finish(part: T, _: usize) -> T {
         part
     }

@@ -162,8 +162,17 @@ pub trait Fold: 'static {
     /// What is known of neighbours.
     fn join(left: Self::Part, right: Self::Part) -> Self::Part;
 
+    /// False if what is known stays what it is when a part is joined to it.
+    #[inline(always)]
+    fn may_change(_: Self::Part, _: Self::Part) -> bool {
+        true
+    }
+
     /// True if parts may be those of any stretches, joined in their order: leaves and their tree change no bit.
     const HAS_ANY_PARTS: bool = false;
+
+    /// Leaves of up to so many elements have code of their own for each size.
+    const MOST_OF_OWN_SIZE: usize = 4;
 
     /// How a loop over registers takes elements in, if one can.
     const FIRST: Option<FirstStage> = None;
@@ -340,6 +349,7 @@ impl<T: Number> Fold for Sum<T> {
 
     // Integers wrap.
     const HAS_ANY_PARTS: bool = matches!(T::Wide::KIND, SumOf::Integers);
+    const MOST_OF_OWN_SIZE: usize = if T::IS_FLOAT { 16 } else { 4 };
     const FIRST: Option<FirstStage> = Some(FirstStage::Sum(T::Wide::KIND));
     const MERGE: Option<MergeLanes<T::Wide>> = if Self::HAS_ANY_PARTS { Some(merge_sums) } else { None };
     const LANES: usize = SUMS;
@@ -399,6 +409,7 @@ impl<T: Number> Fold for Mean<T> {
         left.plus(right)
     }
 
+    const MOST_OF_OWN_SIZE: usize = if T::IS_FLOAT { 16 } else { 4 };
     const FIRST: Option<FirstStage> = Some(FirstStage::Sum(T::Real::KIND));
     const LANES: usize = SUMS;
 
@@ -414,79 +425,6 @@ impl<T: Number> Fold for Mean<T> {
 
     fn finish(part: T::Real, count: usize) -> T::Real {
         T::Real::ZERO.plus(part) / T::Real::of(count as f64)
-    }
-}
-
-/// True if an element is not zero, or with `ALL` if none is.
-pub struct Truth<T, const ALL: bool>(PhantomData<T>);
-
-impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
-    type Element = T;
-    type Part = u8;
-    type Out = bool;
-    const HAS_ANY_PARTS: bool = true;
-    const FIRST: Option<FirstStage> = Some(FirstStage::Count);
-    const MERGE: Option<MergeLanes<u8>> = Some(|lanes, count| {
-        let has = if ALL { sum_of_lanes(lanes) == count as u64 } else { sum_of_lanes(lanes) > 0 };
-        Merged::known(has.into())
-    });
-
-    #[inline(always)]
-    fn leaf(values: &[T]) -> u8 {
-        // Without a way out from within, a loop is one of vectors.
-        let mut chunks = values.chunks(TESTED);
-        u8::from(match ALL {
-            true => chunks.all(|chunk| chunk.iter().fold(true, |all, x| all & (*x != T::ZERO))),
-            false => chunks.any(|chunk| chunk.iter().fold(false, |any, x| any | (*x != T::ZERO))),
-        })
-    }
-
-    #[inline(always)]
-    fn of_one(value: T) -> u8 {
-        u8::from(value != T::ZERO)
-    }
-
-    #[inline(always)]
-    fn join(left: u8, right: u8) -> u8 {
-        if ALL { left & right } else { left | right }
-    }
-
-    fn finish(part: u8, _: usize) -> bool {
-        part != 0
-    }
-}
-
-/// Elements of which a truth is asked at once.
-const TESTED: usize = 256;
-
-/// How many elements are not zero.
-pub struct CountNonZero<T>(PhantomData<T>);
-
-impl<T: Number> Fold for CountNonZero<T> {
-    type Element = T;
-    type Part = i64;
-    type Out = i64;
-    const HAS_ANY_PARTS: bool = true;
-    const FIRST: Option<FirstStage> = Some(FirstStage::Count);
-    const MERGE: Option<MergeLanes<i64>> = Some(|lanes, _| Merged::known(sum_of_lanes(lanes) as i64));
-
-    #[inline(always)]
-    fn leaf(values: &[T]) -> i64 {
-        values.iter().filter(|x| **x != T::ZERO).count() as i64
-    }
-
-    #[inline(always)]
-    fn of_one(value: T) -> i64 {
-        i64::from(value != T::ZERO)
-    }
-
-    #[inline(always)]
-    fn join(left: i64, right: i64) -> i64 {
-        left + right
-    }
-
-    fn finish(part: i64, _: usize) -> i64 {
-        part
     }
 }
 
@@ -506,7 +444,5 @@ mod tests {
         assert!([3, 9].iter().all(|count| fold::<Sum<f64>>(&vec![-0.0; *count]).is_sign_positive()));
         assert_eq!(fold::<Sum<i32>>(&[i32::MAX, 1]), 2_147_483_648);
         assert!(fold::<Mean<f64>>(&[]).is_nan());
-        assert_eq!((fold::<Truth<u8, true>>(&[]), fold::<Truth<i32, false>>(&[0, 3])), (true, true));
-        assert_eq!(fold::<CountNonZero<f32>>(&[0.0, -0.0, f32::NAN]), 1);
     }
 }

@@ -25,6 +25,16 @@ pub struct Leaves {
 }
 
 impl Leaves {
+    /// The leaves of `count` elements from the first one on.
+    #[inline]
+    pub fn of(count: usize) -> Leaves {
+        let mut leaves = Leaves { count, way: 0, depth: 0 };
+        while leaves.size() > LEAF {
+            leaves.depth += 1;
+        }
+        leaves
+    }
+
     /// The leaves of `count` elements, which are not none, from the one on that an element is in. The second number
     /// is the place of that element in its leaf.
     #[inline]

@@ -12,6 +12,7 @@ pub mod lanes;
 pub mod leaves;
 pub mod level;
 pub mod math;
+pub mod nonzero;
 pub mod order;
 pub mod prefetch;
 pub mod python;

@@ -20,7 +20,8 @@ use crate::value::nd_view::NdCell;
 use crate::value::qtype::{FLOAT64, INT64};
 use crate::value::{Axes, Fault, NdType, QType, ScalarType};
 use crate::vector::extremes::Best;
-use crate::vector::fold::{CountNonZero, Fold, Mean, Product, Sum, Truth, fold, fold_each};
+use crate::vector::fold::{Fold, Mean, Product, Sum, fold, fold_each};
+use crate::vector::nonzero::{CountNonZero, Truth};
 use crate::vector::spread::{self, SummedFloat};
 use crate::vector::variance::{
     variance_by, variance_of_columns, variance_of_integer_columns, variance_of_integers,
