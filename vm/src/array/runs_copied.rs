@@ -96,8 +96,9 @@ unsafe fn copy_crossing_runs<T: Copy>(from: *const T, step: isize, to: *mut T, r
             unsafe {
                 let lines: [[T; TILE]; TILE] =
                     std::array::from_fn(|line| at(row, index + line).cast::<[T; TILE]>().read_unaligned());
-                for column in 0..TILE {
-                    let cells: [T; TILE] = std::array::from_fn(|line| lines[line][column]);
+                let columns: [[T; TILE]; TILE] =
+                    std::array::from_fn(|column| std::array::from_fn(|line| lines[line][column]));
+                for (column, cells) in columns.into_iter().enumerate() {
                     to.add((row + column) * run + index).cast::<[T; TILE]>().write(cells);
                 }
             }
