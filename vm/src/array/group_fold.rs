@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! row   parent        extremes, sums of integers     sums of floats
-//! 3.5 ─── 1 ────▶     what is known of group 1       the rows of its leaf so far, parts of the leaves before it
+//! 3.5 ─── 1 ────▶     what is known of group 1       eight lanes of its leaf, parts of the leaves before it
 //! ```
 //!
 //! A fold whose parts may be any knows one part of each group. Leaves of any other one depend on how many rows a group has,
-//! which is counted first; then rows are laid out group by group, a leaf of each at most. A missing row counts as it does
-//! alone. The bits are those of the rows of a group gathered and folded by themselves.
+//! which is counted first; a missing row counts as it does alone. The bits are those of the rows of a group gathered and
+//! folded by themselves. Rows that are moved group by group instead, or a leaf of each, leave the first cache, and take longer
+//! where groups are large.
 
 use crate::array::block::rows_of_word;
 use crate::array::fold_memory::{of_word, to_word};
@@ -17,17 +18,15 @@ use crate::array::row_fold::{ElementOf, RowFold};
 use crate::array::rows_out::RowsOut;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::{ArrayRows, Edge, Fault};
-use crate::vector::Level;
-use crate::vector::fold::{Fold, join_leaves};
+use crate::vector::fold::{Fold, SUMS, join_leaves};
 use crate::vector::leaves::Leaves;
-use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 
 type Part<R> = <<R as RowFold>::Fold as Fold>::Part;
 
 /// Appends a row for each parent; `false` if rows have to be gathered: they are not one after the other, the edge does not
-/// hold parents, or what is known of all groups would take much more memory than the rows.
+/// hold parents, or lanes for all groups would take much more memory than the rows.
 pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     rows: &ReadRows<'_>,
     edge: &Edge,
@@ -40,19 +39,16 @@ pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     let (children, groups) = (Children { cells, rows, parents }, edge.parent_size());
     match R::Fold::HAS_ANY_PARTS {
         true => fold_into_parts::<R>(&children, groups, out, meter)?,
-        false if groups.saturating_mul(WORDS_OF_GROUP) <= cells.len() + FEW_WORDS => {
-            fold_by_leaves::<R>(&children, groups, out, meter)?;
+        false if groups.saturating_mul(SUMS) <= cells.len() + FEW_LANES => {
+            fold_into_lanes::<R>(&children, groups, out, meter)?;
         }
         false => return Ok(false),
     }
     Ok(true)
 }
 
-/// Words for what is known of a group beside its rows.
-const WORDS_OF_GROUP: usize = 8;
-
-/// Words that are few beside any number of rows that takes time.
-const FEW_WORDS: usize = 1 << 14;
+/// Lanes that are few beside any number of rows that takes time.
+const FEW_LANES: usize = 1 << 14;
 
 /// How many rows each group of an edge has, and how many of them are present, for [`counted`]; `None` if the edge does not hold
 /// parents.
@@ -203,101 +199,101 @@ fn fold_into_parts<R: RowFold<Row: Pod>>(
     Ok(())
 }
 
-/// Rows laid out group by group: those of a leaf of each group.
-struct LeafRows<'p, R: RowFold> {
-    /// Where the next row of each group goes, among `cells`.
-    next: &'p mut [u32],
-    /// Where its leaf ends; [`OPEN`] if the group has no other.
-    end: &'p mut [u32],
-    cells: &'p mut [ElementOf<R>],
-    groups: &'p mut [Group],
+/// Groups that are known by the lanes of the leaf that their rows go to, and the parts of the leaves before it.
+struct Lanes<'p, R: RowFold> {
+    /// [`SUMS`] of each group.
+    lanes: &'p mut [Part<R>],
+    /// Rows of each group that still go to lanes. Lanes take a multiple of their number, so that this tells the next one.
+    left: &'p mut [u32],
+    groups: &'p mut [Group<Part<R>>],
     parts: &'p mut [Part<R>],
 }
 
-/// No place that a row goes to: the only leaf of a group becomes a part when all rows have come.
-const OPEN: u32 = u32::MAX;
-
-/// A group of several leaves, or of one.
-#[derive(Clone, Copy)]
-struct Group {
-    /// Where its rows are laid out from.
-    first: u32,
-    /// Place of the part of the next leaf.
-    place: usize,
-    /// The leaves that come then.
-    leaves: Leaves,
-}
-
-impl<R: RowFold> TakeRow<R::Row> for LeafRows<'_, R> {
+impl<R: RowFold> TakeRow<R::Row> for Lanes<'_, R> {
     #[inline(always)]
     unsafe fn take(&mut self, parent: usize, _: usize, cell: R::Row, is_present: bool) {
-        // SAFETY: the caller's promise; each group has room for its next row, because its rows were counted.
+        let value = R::Fold::of_one(element_of::<R>(cell, is_present));
+        // SAFETY: the caller's promise: each group has a number of rows and its lanes.
         unsafe {
-            // All is read before anything is written, as a compiler cannot know that this is not read again.
-            let (next, end) = (self.next.get_unchecked_mut(parent), *self.end.get_unchecked(parent));
-            let at = *next;
-            *next = at + 1;
-            *self.cells.get_unchecked_mut(at as usize) = element_of::<R>(cell, is_present);
-            if at + 1 == end {
-                self.end_leaf(parent);
+            let left = self.left.get_unchecked_mut(parent);
+            if *left == 0 {
+                return self.take_behind_lanes(parent, value);
             }
+            let lane = parent * SUMS + left.wrapping_neg() as usize % SUMS;
+            let lane = self.lanes.get_unchecked_mut(lane);
+            *lane = R::Fold::join(*lane, value);
+            *left -= 1;
         }
     }
 }
 
-impl<R: RowFold> LeafRows<'_, R> {
-    /// Makes a part of a leaf whose rows have all come, and room for the next one.
+impl<R: RowFold> Lanes<'_, R> {
+    /// Takes in one of the last rows of a leaf, or the first one of the next.
     #[inline(never)]
-    fn end_leaf(&mut self, parent: usize) {
-        let group = &mut self.groups[parent];
-        let leaf = &self.cells[group.first as usize..self.end[parent] as usize];
-        self.parts[group.place] = Level::best().run(LeafOf::<R>(leaf));
-        group.place += 1;
-        self.next[parent] = group.first;
-        self.end[parent] = group.first + group.leaves.next_size() as u32;
-    }
-}
-
-/// A leaf.
-struct LeafOf<'v, R: RowFold>(&'v [ElementOf<R>]);
-
-impl<R: RowFold> Loop for LeafOf<'_, R> {
-    type Output = Part<R>;
-
-    #[inline(always)]
-    fn run(self) -> Part<R> {
-        R::Fold::leaf(self.0)
-    }
-}
-
-/// Groups, some of them with one leaf, of which that becomes a part.
-struct OnlyLeaves<'v, R: RowFold> {
-    groups: &'v [Group],
-    counts: &'v [u64],
-    cells: &'v [ElementOf<R>],
-    parts: &'v mut [Part<R>],
-}
-
-impl<R: RowFold> Loop for OnlyLeaves<'_, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (group, count) in self.groups.iter().zip(self.counts) {
-            let [count, _] = counted(*count);
-            if count <= LEAF {
-                self.parts[group.place] = R::Fold::leaf(&self.cells[group.first as usize..][..count]);
+    fn take_behind_lanes(&mut self, parent: usize, value: Part<R>) {
+        if self.groups[parent].rest == 0 {
+            self.end_leaf(parent);
+            self.begin_leaf(parent);
+            if self.left[parent] > 0 {
+                self.lanes[parent * SUMS] = R::Fold::join(self.lanes[parent * SUMS], value);
+                self.left[parent] -= 1;
+                return;
             }
         }
+        self.end_lanes(parent);
+        let group = &mut self.groups[parent];
+        group.part = R::Fold::join(group.part, value);
+        group.rest -= 1;
     }
+
+    /// Joins the lanes, if that is not done.
+    fn end_lanes(&mut self, parent: usize) {
+        let group = &mut self.groups[parent];
+        if !std::mem::replace(&mut group.are_lanes_joined, true) {
+            let lanes = &mut self.lanes[parent * SUMS..][..SUMS];
+            let pair = |lane: usize| R::Fold::join(lanes[lane], lanes[lane + 1]);
+            group.part = R::Fold::join(R::Fold::join(pair(0), pair(2)), R::Fold::join(pair(4), pair(6)));
+            lanes.fill(Part::<R>::zeroed());
+        }
+    }
+
+    /// Keeps the part of a leaf whose rows have all come.
+    fn end_leaf(&mut self, parent: usize) {
+        self.end_lanes(parent);
+        let group = &mut self.groups[parent];
+        self.parts[group.place] = group.part;
+        group.place += 1;
+    }
+
+    /// Makes room for the next leaf of a group that has one.
+    fn begin_leaf(&mut self, parent: usize) {
+        let group = &mut self.groups[parent];
+        let size = group.leaves.next_size();
+        group.rest = size % SUMS;
+        group.are_lanes_joined = false;
+        self.left[parent] = (size - group.rest) as u32;
+    }
+}
+
+/// Where a group stands in the leaf that its rows go to.
+struct Group<P> {
+    /// What the lanes have become when they are joined, and the rows behind them.
+    part: P,
+    are_lanes_joined: bool,
+    /// Rows behind the lanes that are still to come.
+    rest: usize,
+    /// The leaves that come next.
+    leaves: Leaves,
+    /// Place of the part of the leaf.
+    place: usize,
 }
 
 /// Places for the parts of a group: several leaves have at least 64 rows each.
 fn places(count: usize) -> usize {
-    count.div_ceil(LEAF / 2).max(1)
+    count.div_ceil(LEAF / 2)
 }
 
-fn fold_by_leaves<R: RowFold<Row: Pod>>(
+fn fold_into_lanes<R: RowFold<Row: Pod>>(
     children: &Children<'_, R::Row>,
     groups: usize,
     out: &mut RowsOut<'_>,
@@ -306,37 +302,38 @@ fn fold_by_leaves<R: RowFold<Row: Pod>>(
     let mut counts = meter.zeros::<u64>(groups)?;
     // SAFETY: there is a count for each group.
     unsafe { children.each(meter, &mut Counts(&mut counts))? };
-    let (mut known, mut next, mut end) = (meter.vec(groups)?, meter.vec(groups)?, meter.vec(groups)?);
-    let (mut first, mut place) = (0, 0);
+    let (mut known, mut place) = (meter.vec(groups)?, 0);
     for stride in meter.strides(groups) {
         for count in counts[stride?].iter().map(|count| counted(*count)[0]) {
-            let mut leaves = Leaves::of(count);
-            next.push(first);
-            end.push(if count <= LEAF { OPEN } else { first + leaves.next_size() as u32 });
-            known.push(Group { first, place, leaves });
-            first += count.min(LEAF) as u32;
+            let (part, leaves) = (Part::<R>::zeroed(), Leaves::of(count));
+            known.push(Group { part, are_lanes_joined: false, rest: 0, leaves, place });
             place += places(count);
         }
     }
-    let mut rows = LeafRows::<R> {
-        next: &mut next,
-        end: &mut end,
-        cells: &mut meter.zeros(first as usize)?,
+    let mut lanes = Lanes::<R> {
+        lanes: &mut meter.zeros(groups * SUMS)?,
+        left: &mut meter.zeros(groups)?,
         groups: &mut known,
         parts: &mut meter.zeros(place)?,
     };
-    // SAFETY: each group has a place for its next row, and room for a leaf.
-    unsafe { children.each(meter, &mut rows)? };
-    let LeafRows { cells, groups: known, parts, .. } = rows;
+    let has_rows = |group: usize| counted(counts[group])[0] > 0;
+    for stride in meter.strides(groups) {
+        stride?.filter(|group| has_rows(*group)).for_each(|group| lanes.begin_leaf(group));
+    }
+    // SAFETY: there are lanes for each group.
+    unsafe { children.each(meter, &mut lanes)? };
     let mut first = 0;
     for stride in meter.strides(groups) {
-        let stride = stride?;
-        let (groups, counts) = (&known[stride.clone()], &counts[stride]);
-        Level::best().run(OnlyLeaves::<R> { groups, counts, cells, parts });
-        for [count, present] in counts.iter().map(|count| counted(*count)) {
-            let mut of_group = parts[first..].iter();
-            let folded =
-                join_leaves::<R::Fold>(count, &mut |_| *of_group.next().expect("a part for each leaf"));
+        for group in stride? {
+            let [count, present] = counted(counts[group]);
+            if count > 0 {
+                lanes.end_leaf(group);
+            }
+            let mut of_group = lanes.parts[first..].iter();
+            let folded = join_leaves::<R::Fold>(count, &mut |size| match size {
+                0 => R::Fold::leaf(&[]),
+                _ => *of_group.next().expect("a part for each leaf"),
+            });
             first += places(count);
             out.push_plain(R::result(folded, present as u64))?;
         }
@@ -432,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_take_no_more_memory_than_rows() {
+    fn lanes_take_no_more_memory_than_rows() {
         let ids: Vec<_> = (0..10).map(|row| Some(ScalarValue::Int64(row * 1000))).collect();
         let edge =
             Edge::from_mapping(ArrayRows::from_values(ScalarType::Int64, &ids), 10_000).expect("an edge");
