@@ -9,11 +9,16 @@ use crate::native::c::special::{Special, special};
 use crate::native::operation::operators;
 use cembra_vm::array::special::FunctionKind;
 use cembra_vm::builtins::math::{LOG_SIGMOID, LOGIT, SIGMOID, SYMLOG1P};
+use cembra_vm::builtins::python::GAMMA;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::Program;
 use cembra_vm::value::ScalarType;
-use cembra_vm::vector::math::UnaryKind;
+use cembra_vm::vector::math::{BinaryKind, UnaryKind};
 use std::collections::BTreeMap;
+
+/// The gamma function of Python, kept by hand in both languages.
+const GAMMA_IN_C: &str = include_str!("gamma.c");
+const GAMMA_IN_RUST: &str = include_str!("../rust/gamma.txt");
 
 /// A function that is made of special functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +27,7 @@ pub(in crate::native) enum Composed {
     LogSigmoid,
     Logit,
     Symlog1p,
+    Gamma,
 }
 
 impl Composed {
@@ -32,35 +38,49 @@ impl Composed {
             LOG_SIGMOID => Composed::LogSigmoid,
             LOGIT => Composed::Logit,
             SYMLOG1P => Composed::Symlog1p,
+            GAMMA => Composed::Gamma,
             _ => return None,
         };
         Some((composed, overload.result().scalar_inside() == Some(ScalarType::Float32)))
     }
 
     /// What it calls.
-    fn calls(self) -> &'static [UnaryKind] {
+    fn calls(self) -> &'static [FunctionKind] {
+        use FunctionKind::{Binary, Unary};
         match self {
-            Composed::Sigmoid => &[UnaryKind::Sigmoid],
-            Composed::LogSigmoid => &[UnaryKind::Exp, UnaryKind::Log1p],
-            Composed::Logit => &[UnaryKind::Ln],
-            Composed::Symlog1p => &[UnaryKind::Log1p],
+            Composed::Sigmoid => &[Unary(UnaryKind::Sigmoid)],
+            Composed::LogSigmoid => &[Unary(UnaryKind::Exp), Unary(UnaryKind::Log1p)],
+            Composed::Logit => &[Unary(UnaryKind::Ln)],
+            Composed::Symlog1p => &[Unary(UnaryKind::Log1p)],
+            Composed::Gamma => &[
+                Unary(UnaryKind::Exp),
+                Unary(UnaryKind::Sin),
+                Unary(UnaryKind::Cos),
+                Binary(BinaryKind::Pow),
+            ],
         }
     }
 }
 
-/// The special functions of a program by their names: those that are operators, and those that [composed] functions call.
+/// The special functions of a program by their names: those that are operators, that [composed] functions call, and that other special
+/// functions call.
 pub(in crate::native) fn special_functions(program: &Program) -> BTreeMap<String, Special> {
     let called = operators(program).flat_map(|overload| {
         let composed = Composed::of(overload).into_iter();
         let parts = composed
             .flat_map(|(composed, is_single)| composed.calls().iter().map(move |kind| (*kind, is_single)));
         let parts = parts.map(|(kind, is_single)| match is_single {
-            true => Special::total(FunctionKind::Unary(kind), CType::F32),
-            false => Special::total(FunctionKind::Unary(kind), CType::F64),
+            true => Special::total(kind, CType::F32),
+            false => Special::total(kind, CType::F64),
         });
         special(overload).into_iter().chain(parts).collect::<Vec<_>>()
     });
-    called.map(|special| (special.name(), special)).collect()
+    let all = called.flat_map(|special| {
+        let calls = special.calls().iter();
+        let called = calls.map(|kind| Special::total(FunctionKind::Unary(*kind), CType::F64));
+        called.chain([special]).collect::<Vec<_>>()
+    });
+    all.map(|special| (special.name(), special)).collect()
 }
 
 /// The texts of the composed functions that a program calls; a language gives that of one, of FLOAT32 or not.
@@ -73,6 +93,9 @@ pub(in crate::native) fn composed(program: &Program, text: impl Fn(Composed, boo
 
 /// True for the name of a composed function.
 pub(in crate::native) fn is_composed(name: &str) -> bool {
+    if name == "python_gamma" {
+        return true;
+    }
     let stem = name.strip_suffix("_f64").or_else(|| name.strip_suffix("_f32"));
     stem.is_some_and(|stem| ["sigmoid", "log_sigmoid", "logit", "symlog1p"].contains(&stem))
 }
@@ -90,6 +113,7 @@ pub(super) fn in_c(composed: Composed, is_single: bool) -> String {
     let (real, code, end, f) =
         if is_single { ("float", "f32", "_f32", "f") } else { ("double", "f64", "", "") };
     let (name, value) = match composed {
+        Composed::Gamma => return GAMMA_IN_C.to_owned(),
         Composed::Sigmoid => ("sigmoid", format!("special_sigmoid{end}(-(slope * (half - x)))")),
         Composed::LogSigmoid => {
             let (above, below) = softplus(end);
@@ -106,6 +130,7 @@ pub(super) fn in_c(composed: Composed, is_single: bool) -> String {
 pub(in crate::native) fn in_rust(composed: Composed, is_single: bool) -> String {
     let (real, end) = if is_single { ("f32", "_f32") } else { ("f64", "") };
     let (name, value) = match composed {
+        Composed::Gamma => return GAMMA_IN_RUST.to_owned(),
         Composed::Sigmoid => ("sigmoid", format!("special_sigmoid{end}(-(slope * (half - x)))")),
         Composed::LogSigmoid => {
             let (above, below) = softplus(end);

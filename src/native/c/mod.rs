@@ -194,8 +194,11 @@ fn special_texts(program: &Program) -> String {
         let needed = RANKS_NEED.map(|kind| Special::total(kind, CType::F64));
         found.extend(needed.map(|special| (special.name(), special)));
     }
-    let angles = if found.values().any(Special::has_rare) { ANGLES } else { "" };
-    let functions = found.values().map(|special| format!("\n{}", special.text()));
+    let angles = if found.values().any(Special::needs_angles) { ANGLES } else { "" };
+    // What others call stands in front of them.
+    let (callers, called): (Vec<&Special>, Vec<&Special>) =
+        found.values().partition(|special| !special.calls().is_empty());
+    let functions = called.into_iter().chain(callers).map(|special| format!("\n{}", special.text()));
     let composed = composed(program, in_c);
     std::iter::once(angles.to_owned()).chain(functions).chain([composed]).collect()
 }

@@ -2,6 +2,7 @@
 
 use cembra_vm::builtins::bitwise::COUNT;
 use cembra_vm::builtins::math::{FLOORDIV, LOG_SIGMOID, LOGIT, MOD, SIGMOID, SYMLOG1P};
+use cembra_vm::builtins::python::GAMMA;
 use cembra_vm::builtins::{casts, unsigned};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
@@ -19,7 +20,7 @@ pub(in crate::native) enum Gives {
 use Gives::{Value, ValueOrCategory};
 
 /// The operator, the types of its operands (I: INT64, i: INT32, F: FLOAT64, f: FLOAT32), the function.
-const RULES: [(&str, &str, &str, Gives); 82] = [
+const RULES: [(&str, &str, &str, Gives); 83] = [
     (FLOORDIV, "II", "math_floordiv_i64", ValueOrCategory),
     (FLOORDIV, "ii", "math_floordiv_i32", ValueOrCategory),
     (MOD, "II", "math_mod_i64", ValueOrCategory),
@@ -90,6 +91,7 @@ const RULES: [(&str, &str, &str, Gives); 82] = [
     ("python.round", "F", "python_round", ValueOrCategory),
     ("python.sqrt", "F", "python_sqrt", ValueOrCategory),
     ("python.fmod", "FF", "python_fmod", ValueOrCategory),
+    (GAMMA, "F", "python_gamma", ValueOrCategory),
     ("python.equal", "IF", "python_equal_if", Value),
     ("python.not_equal", "IF", "python_not_equal_if", Value),
     ("python.less", "IF", "python_less_if", Value),

@@ -3,8 +3,12 @@
 //! ```text
 //! static double special_exp(double x) { double t5 = fma(x, …, …); …; return t60; }
 //! static double special_exp_fast(double x) { …; return t40; }            unless special_exp_is_slow(x)
-//! static double special_sin(double x) { return special_sin_is_rare(x) ? rare_sin(x) : special_sin_of_usual(x); }      angles.c
+//!
+//! static double special_sin(double x) { return special_sin_is_rare(x) ? cembra_rare_sin(x) : special_sin_of_usual(x); }
 //! ```
+//!
+//! The value of rare operands comes from `angles.c` for sine, cosine and tangent, is recorded too for `lgamma`, and for the Faddeeva
+//! function is recorded as a function of cosines and sines of two angles of any size.
 
 use crate::native::c::locals::{CType, Locals};
 use crate::native::c::recipes::Lowered;
@@ -15,20 +19,62 @@ use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
 use cembra_vm::strip::{
-    Lane, List, RecordedFunction, Term, record_binary, record_domain, record_fast, record_unary,
+    Lane, List, RecordedFunction, Term, record_binary, record_domain, record_fast, record_rare_angles,
+    record_rare_binary, record_rare_unary, record_unary,
 };
 use cembra_vm::value::{QType, ScalarType};
+use cembra_vm::vector::math::domain::Domain;
 use cembra_vm::vector::math::{BinaryKind, UnaryKind};
 
-/// The text that rare arguments need.
+/// The text that sines, cosines and tangents of rare operands need.
 pub(super) const ANGLES: &str = include_str!("angles.c");
 
 /// The ends of the names of functions for usual operands, and of those that say whether operands are none.
 const USUAL: &str = "_of_usual";
 const RARE: &str = "_is_rare";
+/// The end of the name of a function for rare operands.
+const OF_RARE: &str = "_of_rare";
+/// The ends of the names of what it is made of for the Faddeeva function: two angles, and the value by their cosines and sines.
+const ANGLE: &str = "_angle";
+const SECOND_ANGLE: &str = "_second_angle";
+const BY_TURNS: &str = "_by_turns";
 /// The ends of the names of a function's fast path, and of that which says whether an operand does not take it.
 const FAST: &str = "_fast";
 const SLOW: &str = "_is_slow";
+
+/// What gives the value of rare operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rare {
+    /// No operands are rare.
+    Nothing,
+    /// Text that is kept by hand.
+    Angles,
+    /// Operations, as of usual operands.
+    Recorded,
+    /// Operations on cosines and sines of two angles.
+    ByTurns,
+}
+
+/// A function that was recorded: its name, the type that it gives, its parameters and the term that is its value.
+pub(in crate::native) struct Part {
+    pub(in crate::native) name: String,
+    pub(in crate::native) gives: CType,
+    /// The type of its parameters.
+    pub(in crate::native) of: CType,
+    pub(in crate::native) parameters: &'static [&'static str],
+    pub(in crate::native) list: List,
+    pub(in crate::native) value: Term,
+}
+
+/// A function for rare operands that calls others.
+pub(in crate::native) struct ByTurns {
+    /// Its name.
+    pub(in crate::native) function: String,
+    /// Calls that give the two angles.
+    pub(in crate::native) angles: [String; 2],
+    /// The call that gives the value, of locals `first` and `second` that have the angles.
+    pub(in crate::native) value: String,
+}
 
 /// A special function of an operator, on plain values.
 #[derive(Clone, Copy, Debug)]
@@ -38,13 +84,9 @@ pub(in crate::native) struct Special {
     is_optional: bool,
 }
 
-/// The special function that an operator is, if it has a form in C.
+/// The special function that an operator is.
 pub(in crate::native) fn special(overload: &Overload) -> Option<Special> {
     let function = overload.special_function()?;
-    let has_form = match function.kind {
-        FunctionKind::Unary(kind) => kind != UnaryKind::Lgamma,
-        FunctionKind::Binary(kind) => [BinaryKind::Pow, BinaryKind::Hypot, BinaryKind::Atan2].contains(&kind),
-    };
     let (scalar, is_optional) = match overload.result() {
         QType::Scalar(scalar) => (*scalar, false),
         QType::Optional(scalar) => (*scalar, true),
@@ -57,7 +99,7 @@ pub(in crate::native) fn special(overload: &Overload) -> Option<Special> {
     };
     // Operands that may be missing could be refused only where they are there.
     let is_plain = !is_optional || function.refusals == Refusals::Nothing;
-    (has_form && is_plain).then_some(Special { function, lane, is_optional })
+    is_plain.then_some(Special { function, lane, is_optional })
 }
 
 impl Special {
@@ -77,49 +119,127 @@ impl Special {
         }
     }
 
-    /// True if rare arguments are left to [`ANGLES`].
+    fn rare(&self) -> Rare {
+        match self.function.kind {
+            FunctionKind::Unary(UnaryKind::Sin | UnaryKind::Cos | UnaryKind::Tan) => Rare::Angles,
+            FunctionKind::Unary(UnaryKind::Lgamma) => Rare::Recorded,
+            FunctionKind::Unary(_)
+            | FunctionKind::Binary(BinaryKind::Pow | BinaryKind::Hypot | BinaryKind::Atan2) => Rare::Nothing,
+            FunctionKind::Binary(
+                BinaryKind::FaddeevaReal
+                | BinaryKind::FaddeevaImag
+                | BinaryKind::FaddeevaSlopeReal
+                | BinaryKind::FaddeevaSlopeImag,
+            ) => Rare::ByTurns,
+        }
+    }
+
+    /// True if operands may be rare.
     pub(in crate::native) fn has_rare(&self) -> bool {
-        let angles = [UnaryKind::Sin, UnaryKind::Cos, UnaryKind::Tan];
-        matches!(self.function.kind, FunctionKind::Unary(kind) if angles.contains(&kind))
+        self.rare() != Rare::Nothing
+    }
+
+    /// True if rare operands need the text of [`ANGLES`].
+    pub(in crate::native) fn needs_angles(&self) -> bool {
+        self.rare() == Rare::Angles
+    }
+
+    /// The special functions that it calls.
+    pub(in crate::native) fn calls(&self) -> &'static [UnaryKind] {
+        if self.rare() == Rare::ByTurns { &[UnaryKind::Cos, UnaryKind::Sin] } else { &[] }
+    }
+
+    /// The function that gives the value of rare operands; that of [`ANGLES`] is one of FLOAT64.
+    pub(in crate::native) fn function_of_rare(&self) -> String {
+        match (self.rare(), self.function.kind) {
+            (Rare::Angles, FunctionKind::Unary(kind)) => format!("cembra_rare_{}", kind.name()),
+            _ => format!("{}{OF_RARE}", self.name()),
+        }
+    }
+
+    /// A call of the function for usual operands, which are its parameters, and of that which says whether they are rare.
+    pub(in crate::native) fn calls_of_parameters(&self) -> [String; 2] {
+        let (name, args) = (self.name(), self.parameters().join(", "));
+        [format!("{name}{USUAL}({args})"), format!("{name}{RARE}({args})")]
+    }
+
+    /// The functions that are recorded: the function itself, or those for usual and rare operands.
+    pub(in crate::native) fn parts(&self) -> Vec<Part> {
+        let (list, recorded) = self.recorded();
+        let value = |of: &str, list: List, value| self.part(of, self.ctype(), self.parameters(), list, value);
+        let Some(rare) = recorded.rare else { return vec![value("", list, recorded.value)] };
+        let mut parts = vec![
+            self.part(RARE, CType::U8, self.parameters(), list.clone(), rare),
+            value(USUAL, list, recorded.value),
+        ];
+        let mut list = List::new();
+        let operands: Vec<Term> =
+            (0..).zip(self.parameters()).map(|(number, _)| list.column(number, self.lane)).collect();
+        match (self.rare(), self.function.kind, &operands[..]) {
+            (Rare::Recorded, FunctionKind::Unary(kind), [x]) => {
+                let found = record_rare_unary(kind, &mut list, *x).expect("the value has no branches");
+                parts.push(value(OF_RARE, list, found));
+            }
+            (Rare::ByTurns, FunctionKind::Binary(kind), [x, y]) => {
+                let found = record_rare_angles(kind, &mut list, *x, *y);
+                let [first, second] = found.expect("the value is made of cosines and sines of angles");
+                parts.push(value(ANGLE, list.clone(), first));
+                parts.push(value(SECOND_ANGLE, list, second));
+                let mut list = List::new();
+                let [x, y, a, b, c, d] = [0, 1, 2, 3, 4, 5].map(|number| list.column(number, self.lane));
+                let found = record_rare_binary(kind, &mut list, [x, y], [a, b, c, d]);
+                const PARAMETERS: &[&str] = &["x", "y", "cos0", "sin0", "cos1", "sin1"];
+                parts.push(self.part(BY_TURNS, self.ctype(), PARAMETERS, list, found));
+            }
+            _ => {}
+        }
+        parts
+    }
+
+    fn part(
+        &self,
+        of: &str,
+        gives: CType,
+        parameters: &'static [&'static str],
+        list: List,
+        value: Term,
+    ) -> Part {
+        Part { name: format!("{}{of}", self.name()), gives, of: self.ctype(), parameters, list, value }
+    }
+
+    /// How the value of rare operands is made of functions that are [recorded](Self::parts) for them; `None` if it is one of these, or
+    /// kept by hand.
+    pub(in crate::native) fn by_turns(&self) -> Option<ByTurns> {
+        let (name, args) = (self.name(), self.parameters().join(", "));
+        let turn = |angle: &str| format!("special_cos({angle}), special_sin({angle})");
+        (self.rare() == Rare::ByTurns).then(|| ByTurns {
+            function: format!("{name}{OF_RARE}"),
+            angles: [ANGLE, SECOND_ANGLE].map(|of| format!("{name}{of}({args})")),
+            value: format!("{name}{BY_TURNS}({args}, {}, {})", turn("first"), turn("second")),
+        })
     }
 
     /// The text of the function, and of its fast path.
     pub(super) fn text(&self) -> String {
-        let (list, recorded, _) = self.recorded();
-        let ctype = self.ctype().name();
-        let fast = self.recorded_fast().map_or(String::new(), |(list, recorded)| {
-            let is_slow =
-                recorded.rare.map_or(String::new(), |rare| self.text_of(SLOW, "uint8_t", &list, rare));
-            is_slow + &self.text_of(FAST, ctype, &list, recorded.value)
-        });
-        let (FunctionKind::Unary(kind), Some(rare), true) =
-            (self.function.kind, recorded.rare, self.has_rare())
-        else {
-            return self.text_of("", ctype, &list, recorded.value) + &fast;
-        };
-        let usual = self.text_of(USUAL, ctype, &list, recorded.value);
-        let is_rare = self.text_of(RARE, "uint8_t", &list, rare);
-        format!(
-            "{usual}{is_rare}static inline {ctype} {0}({ctype} x)\n{{\n    \
-             return CEMBRA_RARE({0}{RARE}(x)) ? ({ctype})rare_{1}(x) : {0}{USUAL}(x);\n}}\n{fast}",
-            self.name(),
-            kind.name()
-        )
-    }
-
-    /// A function of the same operands that gives a term of a list; `of` ends its name.
-    fn text_of(&self, of: &str, gives: &str, list: &List, term: Term) -> String {
-        let (ctype, names) = (self.ctype().name(), self.parameters());
-        let parameters: Vec<String> = names.iter().map(|name| format!("{ctype} {name}")).collect();
-        let lowered = Lowered::new(&CSyntax::Statement, list, std::iter::once(term), |number, _| {
-            names[usize::from(number)].to_owned()
-        });
-        format!(
-            "static inline {gives} {}{of}({})\n{{\n    {}\n    return {};\n}}\n",
-            self.name(),
-            parameters.join(", "),
-            lowered.temporaries.trim_end().replace("; ", ";\n    "),
-            lowered.of(term)
+        let (ctype, name) = (self.ctype().name(), self.name());
+        let parts = self.parts().into_iter().chain(self.fast_parts()).map(|part| in_c(&part));
+        let mut text: String = parts.collect();
+        if !self.has_rare() {
+            return text;
+        }
+        let parameters = declared(self.ctype(), self.parameters());
+        if let Some(ByTurns { function, angles: [first, second], value }) = self.by_turns() {
+            text += &format!(
+                "static __attribute__((noinline, cold)) {ctype} {function}({parameters})\n{{\n    \
+                 {ctype} first = {first}, second = {second};\n    return {value};\n}}\n"
+            );
+        }
+        let [usual, is_rare] = self.calls_of_parameters();
+        text + &format!(
+            "static inline {ctype} {name}({parameters})\n{{\n    \
+             return CEMBRA_RARE({is_rare}) ? ({ctype}){}({}) : {usual};\n}}\n",
+            self.function_of_rare(),
+            self.parameters().join(", ")
         )
     }
 
@@ -131,8 +251,8 @@ impl Special {
         is_rare.then(|| (format!("{name}{USUAL}({args})"), format!("{name}{RARE}({args})")))
     }
 
-    /// The operations of the function, and the names of its parameters.
-    pub(in crate::native) fn recorded(&self) -> (List, RecordedFunction, &'static [&'static str]) {
+    /// The operations of the function.
+    fn recorded(&self) -> (List, RecordedFunction) {
         let mut list = List::new();
         let x = list.column(0, self.lane);
         let recorded = match self.function.kind {
@@ -142,10 +262,11 @@ impl Special {
                 record_binary(kind, &mut list, x, y)
             }
         };
-        (list, recorded, self.parameters())
+        (list, recorded)
     }
 
-    fn parameters(&self) -> &'static [&'static str] {
+    /// The names of its parameters.
+    pub(in crate::native) fn parameters(&self) -> &'static [&'static str] {
         match self.function.kind {
             FunctionKind::Unary(_) => &["x"],
             FunctionKind::Binary(_) => &["x", "y"],
@@ -159,6 +280,14 @@ impl Special {
         let x = list.column(0, self.lane);
         let recorded = if self.lane == Lane::F64 { record_fast(kind, &mut list, x)? } else { return None };
         Some((list, recorded))
+    }
+
+    /// The functions of its fast path, if it has one.
+    fn fast_parts(&self) -> Vec<Part> {
+        let Some((list, recorded)) = self.recorded_fast() else { return Vec::new() };
+        let part = |of, gives, list, value| self.part(of, gives, self.parameters(), list, value);
+        let is_slow = recorded.rare.map(|rare| part(SLOW, CType::U8, list.clone(), rare));
+        is_slow.into_iter().chain([part(FAST, self.ctype(), list, recorded.value)]).collect()
     }
 
     /// The type of its operands and of what it gives.
@@ -225,10 +354,8 @@ impl Special {
     }
 
     /// The condition that a number is in a domain.
-    fn inside(&self, domain: cembra_vm::vector::math::domain::Domain, x: &str) -> String {
-        let mut list = List::new();
-        let column = list.column(0, self.lane);
-        let mask: Term = record_domain(domain, &mut list, column);
+    fn inside(&self, domain: Domain, x: &str) -> String {
+        let (list, mask) = self.recorded_domain(domain);
         let lowered = Lowered::new(&CSyntax::Statement, &list, std::iter::once(mask), |_, _| x.to_owned());
         // A number that is used twice is an operand; what is computed twice is short.
         match lowered.temporaries.is_empty() {
@@ -236,4 +363,38 @@ impl Special {
             false => format!("({{ {} {}; }})", lowered.temporaries.trim_end(), lowered.of(mask)),
         }
     }
+
+    /// The truth that its operand is in a domain.
+    pub(in crate::native) fn recorded_domain(&self, domain: Domain) -> (List, Term) {
+        let mut list = List::new();
+        let column = list.column(0, self.lane);
+        let mask = record_domain(domain, &mut list, column);
+        (list, mask)
+    }
+
+    /// Which operands it refuses.
+    pub(in crate::native) fn refusals(&self) -> Refusals {
+        self.function.refusals
+    }
+}
+
+/// Parameters of one type.
+fn declared(ctype: CType, names: &[&str]) -> String {
+    let parameters: Vec<String> = names.iter().map(|name| format!("{} {name}", ctype.name())).collect();
+    parameters.join(", ")
+}
+
+/// A function that was recorded, in C.
+fn in_c(part: &Part) -> String {
+    let lowered = Lowered::new(&CSyntax::Statement, &part.list, std::iter::once(part.value), |number, _| {
+        part.parameters[usize::from(number)].to_owned()
+    });
+    format!(
+        "static inline {} {}({})\n{{\n    {}\n    return {};\n}}\n",
+        part.gives.name(),
+        part.name,
+        declared(part.of, part.parameters),
+        lowered.temporaries.trim_end().replace("; ", ";\n    "),
+        lowered.of(part.value)
+    )
 }

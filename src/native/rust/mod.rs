@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! prelude.txt    arithmetic of the operators, in functions that refuse where they do
+//! special_exp    special functions; angles.txt and gamma.txt have what is kept by hand
 //! r0, r1, …      a function for each routine: a loop over its blocks
 //! NAME_call      takes addresses of all arguments and results: what loaders call
 //! NAME           the same with types, as the header of the C bindings has it
@@ -16,6 +17,7 @@ mod routine;
 mod syntax;
 
 use crate::native::c::composed::{composed, in_rust, is_composed, special_functions};
+use crate::native::c::special::Special;
 use crate::native::error::NotTranslated;
 use crate::native::rust::syntax::special_function;
 use crate::native::stage::{ENGINE, ProgramCall, ProgramSource, Rust};
@@ -26,10 +28,13 @@ use std::fmt::Write;
 /// What operators do, as functions of Rust.
 const PRELUDE: &str = include_str!("prelude.txt");
 
+/// Sines, cosines and tangents of large angles.
+const ANGLES: &str = include_str!("angles.txt");
+
 /// Translates programs to Rust.
 ///
-/// Arrays, operators that neither have a recipe nor a function in the table of C, and special functions that refuse operands or have
-/// branches have no form: the error names them.
+/// Arrays and operators that have neither a recipe nor a function in the table of C, and are no special function, have no form: the
+/// error names them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TranslateToRust;
 
@@ -93,10 +98,8 @@ impl Step<ProgramCall> for TranslateToRust {
         }
         text += PRELUDE;
         let found = special_functions(program);
-        found
-            .values()
-            .filter(|special| !special.has_rare())
-            .for_each(|special| text += &special_function(special));
+        text += if found.values().any(Special::needs_angles) { ANGLES } else { "" };
+        found.values().for_each(|special| text += &special_function(special));
         text += &composed(program, in_rust);
         for number in 0..program.routines().len() {
             text.push('\n');

@@ -3,10 +3,10 @@
 use crate::native::c::locals::leaves;
 use crate::native::c::recipes;
 use crate::native::c::rules::{Gives, optional_rule, rule};
-use crate::native::c::special::special;
+use crate::native::c::special::{Special, special};
 use crate::native::operation::Operation;
 use crate::native::rust::routine::Routines;
-use crate::native::rust::syntax::{RustSyntax, zero};
+use crate::native::rust::syntax::{RustSyntax, inside, zero};
 use cembra_vm::array::special::Refusals;
 use cembra_vm::builtins::core::COPY;
 
@@ -19,11 +19,13 @@ impl Routines<'_> {
         if overload.assembles() || operation.name() == COPY {
             return recipes::assembled(operands, result, qtype, &self.locals);
         }
-        if let Some(function) = overload.special_function() {
-            let special = special(overload).filter(|special| !special.has_rare())?;
+        if overload.special_function().is_some() {
+            let special = special(overload)?;
+            if special.refusals() != Refusals::Nothing {
+                return self.refusing(&special, operation);
+            }
             let none = |_: &str| String::new();
-            let is_total = function.refusals == Refusals::Nothing;
-            return is_total.then(|| special.statements(&RustSyntax, operands, result, &self.locals, none));
+            return Some(special.statements(&RustSyntax, operands, result, &self.locals, none));
         }
         if let Some(rule) = rule(overload).or_else(|| optional_rule(overload)) {
             return self.helper(rule, operation);
@@ -34,6 +36,38 @@ impl Routines<'_> {
         recipes::statements(&RustSyntax, overload, operands, result, &self.locals, |value| {
             self.literals.get(&value).cloned()
         })
+    }
+
+    /// A special function that refuses some of its operands.
+    fn refusing(&self, special: &Special, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, operands, result, .. } = operation;
+        let from = self.locals.cells(operands);
+        let args = from.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+        let raise =
+            |category: &str| format!("let mut k = CEMBRA_{category}; {}", self.raise(ip, None, &from));
+        let x = args.first()?;
+        let domain = |domain| format!("if {} == 0 {{ {} }} ", inside(domain, special, x), raise("DOMAIN"));
+        let (before, after) = match special.refusals() {
+            Refusals::Nothing => (String::new(), String::new()),
+            Refusals::Outside(place) => (domain(place), String::new()),
+            Refusals::OutsideOrOverflow(place) => {
+                let overflows = format!("z.is_infinite() && !{x}.is_infinite()");
+                (domain(place), format!("if {overflows} {{ {} }} ", raise("OVERFLOW")))
+            }
+            Refusals::Power => {
+                let y = args.get(1)?;
+                let kinds = [
+                    (format!("{x} == 0.0"), "DIVISION_BY_ZERO"),
+                    ("z.is_nan()".to_owned(), "DOMAIN"),
+                    ("true".to_owned(), "OVERFLOW"),
+                ];
+                let kinds = kinds.map(|(when, category)| format!("if {when} {{ {} }} ", raise(category)));
+                let refused = format!("!z.is_finite() && {x}.is_finite() && {y}.is_finite()");
+                (String::new(), format!("if {refused} {{ {}}} ", kinds.concat()))
+            }
+        };
+        let (call, to) = (format!("{}({})", special.name(), args.join(", ")), self.locals.only(result));
+        Some(format!("{{ {before}let z = {call}; {after}{to} = z; }}"))
     }
 
     /// A function of values that are all there; the result is missing where one is.

@@ -2,10 +2,11 @@
 
 use crate::native::c::locals::CType;
 use crate::native::c::recipes::{Lowered, ctype};
-use crate::native::c::special::Special;
+use crate::native::c::special::{ByTurns, Part, Special};
 use crate::native::syntax::Syntax;
 use cembra_vm::strip::{BinaryOp, Lane, ShiftOp, UnaryOp};
 use cembra_vm::value::{ScalarType, ScalarValue, Value};
+use cembra_vm::vector::math::domain::Domain;
 
 /// Rust.
 pub(super) struct RustSyntax;
@@ -66,21 +67,58 @@ pub(super) fn zero(ctype: CType) -> String {
     format!("{zero}{}", type_name(ctype))
 }
 
-/// A special function without rare arguments.
+/// A special function, with the functions that it is made of.
 pub(super) fn special_function(special: &Special) -> String {
-    let (list, recorded, names) = special.recorded();
-    let lowered = Lowered::new(&RustSyntax, &list, std::iter::once(recorded.value), |number, _| {
-        names[usize::from(number)].to_owned()
-    });
-    let ctype = type_name(special.ctype());
-    let parameters: Vec<String> = names.iter().map(|name| format!("{name}: {ctype}")).collect();
-    format!(
-        "\n#[inline]\nfn {}({}) -> {ctype} {{\n    {}\n    {}\n}}\n",
-        special.name(),
-        parameters.join(", "),
-        lowered.temporaries.trim_end(),
-        lowered.of(recorded.value)
+    let mut text: String = special.parts().iter().map(in_rust).collect();
+    if !special.has_rare() {
+        return text;
+    }
+    let (name, ctype) = (special.name(), type_name(special.ctype()));
+    let parameters = declared(special.ctype(), special.parameters());
+    if let Some(ByTurns { function, angles: [first, second], value }) = special.by_turns() {
+        text += &format!(
+            "\n#[cold]\n#[inline(never)]\nfn {function}({parameters}) -> {ctype} {{\n    \
+             let (first, second) = ({first}, {second});\n    {value}\n}}\n"
+        );
+    }
+    let [usual, is_rare] = special.calls_of_parameters();
+    let (rare, args) = (special.function_of_rare(), special.parameters().join(", "));
+    let rare = match special.needs_angles() {
+        true => format!("{rare}({args} as f64) as {ctype}"),
+        false => format!("{rare}({args})"),
+    };
+    text + &format!(
+        "\n#[inline]\nfn {name}({parameters}) -> {ctype} {{\n    \
+         if {is_rare} != 0 {{ {rare} }} else {{ {usual} }}\n}}\n"
     )
+}
+
+/// A function that was recorded.
+fn in_rust(part: &Part) -> String {
+    let lowered = Lowered::new(&RustSyntax, &part.list, std::iter::once(part.value), |number, _| {
+        part.parameters[usize::from(number)].to_owned()
+    });
+    format!(
+        "\n#[inline]\nfn {}({}) -> {} {{\n    {}\n    {}\n}}\n",
+        part.name,
+        declared(part.of, part.parameters),
+        type_name(part.gives),
+        lowered.temporaries.trim_end(),
+        lowered.of(part.value)
+    )
+}
+
+/// Parameters of one type.
+fn declared(ctype: CType, names: &[&str]) -> String {
+    let parameters: Vec<String> = names.iter().map(|name| format!("{name}: {}", type_name(ctype))).collect();
+    parameters.join(", ")
+}
+
+/// The condition that a float is in a domain: a truth.
+pub(super) fn inside(domain: Domain, special: &Special, x: &str) -> String {
+    let (list, mask) = special.recorded_domain(domain);
+    let lowered = Lowered::new(&RustSyntax, &list, std::iter::once(mask), |_, _| x.to_owned());
+    format!("{{ {}{} }}", lowered.temporaries, lowered.of(mask))
 }
 
 impl Syntax for RustSyntax {

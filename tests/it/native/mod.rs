@@ -20,6 +20,7 @@ mod operators;
 mod pieces;
 mod rows;
 mod rust;
+mod special_functions;
 mod stress;
 mod sweeps;
 mod variants;

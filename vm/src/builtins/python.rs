@@ -20,6 +20,9 @@ use crate::vector::math::{BinaryKind, UnaryKind, double};
 use crate::vector::python;
 use std::f64::consts::PI;
 
+/// Name of `python.gamma`.
+pub const GAMMA: &str = "python.gamma";
+
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
     [integers(), division(), power(), conversion(), comparison(), order(), functions(), domains()].concat()
@@ -313,11 +316,11 @@ fn functions() -> Vec<Family> {
         Family::new("python.copysign", &["x", "y"], "abs(x) with the sign of y.")
             .cells(|l, x| Some(l.copysign(x[0], x[1])))
             .exact_binary(|x: f64, y: f64| x.copysign(y)),
-        row("python.gamma", &["x"], "The gamma function. Raises for 0, −1, … and if it overflows.")
+        row(GAMMA, &["x"], "The gamma function. Raises for 0, −1, … and if it overflows.")
             .cost_of(80)
             .exact_unary(|x: f64| {
                 let is_pole = x <= 0.0 && x == x.floor();
-                match (is_pole, python::gamma(x)) {
+                match (is_pole, double::gamma(x)) {
                     (true, _) => Err(domain!("math domain error")),
                     (_, y) if y.is_infinite() && x.is_finite() => Err(overflow!("math range error")),
                     (_, y) => Ok(y),

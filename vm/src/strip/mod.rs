@@ -40,11 +40,15 @@ pub mod op;
 pub mod options;
 pub mod recorded;
 pub mod strip;
+mod traced;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 
 pub use list::List;
 pub use op::{BinaryOp, Comparison, Lane, LaneFold, Op, ShiftOp, Sink, Term, UnaryOp};
 pub use options::{Code, CodeReport, Line, Operand, Options, Refused};
-pub use recorded::{RecordedFunction, record_binary, record_domain, record_fast, record_unary};
+pub use recorded::{
+    RecordedFunction, record_binary, record_domain, record_fast, record_rare_angles, record_rare_binary,
+    record_rare_unary, record_unary,
+};
 pub use strip::{Strip, compile, listing, load};

@@ -234,11 +234,6 @@ pub fn round_integer(x: i64, n: i64) -> Option<i64> {
     i64::try_from((floor + i128::from(goes_up)) * unit).ok()
 }
 
-/// The gamma function.
-pub fn gamma(x: f64) -> f64 {
-    libm::tgamma(x)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

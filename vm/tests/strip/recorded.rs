@@ -4,7 +4,7 @@ use crate::columns::{Inputs, is_same};
 use crate::reference::{self, Rows};
 use cembra_vm::strip::{
     Lane, List, Op, Options, RecordedFunction, Sink, Term, compile, load, record_binary, record_fast,
-    record_unary,
+    record_rare_angles, record_rare_binary, record_rare_unary, record_unary,
 };
 use cembra_vm::vector::Level;
 use cembra_vm::vector::math::{BinaryFunction, BinaryKind, UnaryFunction, UnaryKind, double, single};
@@ -207,6 +207,62 @@ fn fast_paths_of_doubles() {
         names.push(function.name);
     }
     assert_eq!(names, ["exp", "ln"]);
+}
+
+/// What is recorded for rare arguments gives the value there.
+#[test]
+fn rare_values_of_doubles() {
+    let mut names = Vec::new();
+    for function in double::unary_functions() {
+        let mut list = List::new();
+        let x = list.column(0, Lane::F64);
+        let before = list.terms().len();
+        let Some(value) = record_rare_unary(function.kind, &mut list, x) else {
+            assert_eq!(list.terms().len(), before, "{} has no such value", function.name);
+            continue;
+        };
+        let rare = record_unary(function.kind, &mut list, x).rare.expect("a mask");
+        let [columns, _] = arguments(6);
+        let inputs = Inputs { columns: vec![bytes_of_double(&columns)], scalars: Vec::new() };
+        let expected: Vec<u64> = columns.iter().map(|x| (function.one)(*x).to_bits()).collect();
+        let usual = compare(function.name, Lane::F64, &expected, |row| {
+            let terms = reference::terms(&list, &inputs, row);
+            (terms[value.index()], terms[rare.index()] == 0)
+        });
+        assert!(usual < ROWS - ROWS / 4, "{}: {usual} of {ROWS} are usual", function.name);
+        names.push(function.name);
+    }
+    for function in double::plane_functions() {
+        let mut list = List::new();
+        let [x, y] = [0, 1].map(|number| list.column(number, Lane::F64));
+        let angles = record_rare_angles(function.kind, &mut list, x, y).expect("two angles");
+        let rare = record_binary(function.kind, &mut list, x, y).rare.expect("a mask");
+        let mut of_turns = List::new();
+        let [x, y, turns @ ..] = [0, 1, 2, 3, 4, 5].map(|number| of_turns.column(number, Lane::F64));
+        let value = record_rare_binary(function.kind, &mut of_turns, [x, y], turns);
+        // Below the real axis, close to a diagonal.
+        let rng = &mut Rng::with_seed(8);
+        for _ in 0..ROWS {
+            let size = (rng.f64() * 400.0 + 11.0).exp2();
+            let point = [if rng.bool() { size } else { -size }, (rng.f64() * 400.0 - 200.0) / size - size];
+            let columns = point.map(|x| bytes_of_double(&[x])).to_vec();
+            let terms = reference::terms(&list, &Inputs { columns: columns.clone(), scalars: Vec::new() }, 0);
+            assert!(terms[rare.index()] != 0, "{} of {point:?} is not rare", function.name);
+            let angles = angles.map(|angle| f64::from_bits(terms[angle.index()]));
+            let turns = angles.iter().flat_map(|angle| [double::cos(*angle), double::sin(*angle)]);
+            let columns = columns.into_iter().chain(turns.map(|turn| bytes_of_double(&[turn]))).collect();
+            let found =
+                reference::terms(&of_turns, &Inputs { columns, scalars: Vec::new() }, 0)[value.index()];
+            let expected = (function.one)(point[0], point[1]).to_bits();
+            assert!(is_same(Lane::F64, found, expected), "{} of {point:?}: {found:x}", function.name);
+        }
+        names.push(function.name);
+    }
+    let of_faddeeva = ["faddeeva_real", "faddeeva_imag", "faddeeva_slope_real", "faddeeva_slope_imag"];
+    assert_eq!(names, [&["lgamma"][..], &of_faddeeva].concat());
+    let (mut list, kind) = (List::new(), BinaryKind::Pow);
+    let x = list.column(0, Lane::F64);
+    assert_eq!(record_rare_angles(kind, &mut list, x, x), None);
 }
 
 /// A function inside of others: the terms of the list stay what they were.

@@ -22,7 +22,7 @@ const PASS: usize = 512;
 
 /// A function of one number.
 pub trait Unary: 'static {
-    /// [`rare`](Unary::rare) has no branches either, and is computed in lanes.
+    /// [`rare_lane`](Unary::rare_lane) gives the value of rare arguments.
     const RARE_IN_LANES: bool = false;
 
     /// Its value, without branches, wherever the argument is not [rare](Unary::rarity).
@@ -34,10 +34,16 @@ pub trait Unary: 'static {
         N::Bits::from(0)
     }
 
+    /// The value of a rare argument without branches, if there is [such code](Unary::RARE_IN_LANES).
+    #[inline(always)]
+    fn rare_lane<N: Real>(x: N) -> N {
+        Self::lane(x)
+    }
+
     /// The value of a rare argument.
     #[inline(always)]
     fn rare<A: FusedMultiplyAdd>(x: Binary64<A>) -> Binary64<A> {
-        Self::lane(x)
+        Self::rare_lane(x)
     }
 
     /// True where the [fast path](Unary::fast) gives the value: a finite one of a finite argument, which no operator refuses.
@@ -67,6 +73,18 @@ pub trait Binary: 'static {
     /// The value of rare arguments.
     #[inline(always)]
     fn rare<A: FusedMultiplyAdd>(x: Binary64<A>, y: Binary64<A>) -> Binary64<A> {
+        Self::lane(x, y)
+    }
+
+    /// Two angles of any size, if cosine and sine of both are all that the value of rare arguments has branches for.
+    #[inline(always)]
+    fn rare_angles<N: Real>(_: N, _: N) -> Option<[N; 2]> {
+        None
+    }
+
+    /// The value of rare arguments without branches, given cosine and sine of the [angles](Binary::rare_angles).
+    #[inline(always)]
+    fn rare_lane<N: Real>(x: N, y: N, _: [(N, N); 2]) -> N {
         Self::lane(x, y)
     }
 }

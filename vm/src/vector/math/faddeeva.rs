@@ -156,14 +156,17 @@ fn gaussian<N: Real>(x: N, y: N) -> Gaussian<N> {
     turned(exponent(x, y), cosine_and_sine(Double::product(x * 2.0, y)))
 }
 
-/// `exp(-z²)` anywhere.
-fn gaussian_of_large<A: FusedMultiplyAdd>(x: Binary64<A>, y: Binary64<A>) -> Gaussian<Binary64<A>> {
-    let angle = match x.eq(0.0) {
-        true => Double::new(Binary64::from(0.0)),
-        false => Double::product(x * 2.0, y),
-    };
-    let high = (value::<Cos, A>(angle.high), value::<Sin, A>(angle.high));
-    let low = (value::<Cos, A>(angle.low), value::<Sin, A>(angle.low));
+/// 2xy as two angles, the second of which is what the first lacks.
+#[inline(always)]
+fn angles<N: Real>(x: N, y: N) -> [N; 2] {
+    let angle = Double::product(x * 2.0, y);
+    let is_nothing = x.eq(0.0);
+    [N::select(is_nothing, 0.0, angle.high), N::select(is_nothing, 0.0, angle.low)]
+}
+
+/// `exp(-z²)` anywhere, given cosine and sine of the two [angles].
+#[inline(always)]
+fn gaussian_of_turns<N: Real>(x: N, y: N, [high, low]: [(N, N); 2]) -> Gaussian<N> {
     let turn = (high.0 * low.0 - high.1 * low.1, high.0 * low.1 + high.1 * low.0);
     turned(exponent(x, y), turn)
 }
@@ -337,7 +340,18 @@ macro_rules! part {
             }
 
             fn rare<A: FusedMultiplyAdd>(x: Binary64<A>, y: Binary64<A>) -> Binary64<A> {
-                $function(x, y, gaussian_of_large(x.abs(), y.abs())).$part
+                let turn = |angle| (value::<Cos, A>(angle), value::<Sin, A>(angle));
+                Self::rare_lane(x, y, angles(x.abs(), y.abs()).map(turn))
+            }
+
+            #[inline(always)]
+            fn rare_angles<N: Real>(x: N, y: N) -> Option<[N; 2]> {
+                Some(angles(x.abs(), y.abs()))
+            }
+
+            #[inline(always)]
+            fn rare_lane<N: Real>(x: N, y: N, turns: [(N, N); 2]) -> N {
+                $function(x, y, gaussian_of_turns(x.abs(), y.abs(), turns)).$part
             }
         }
     };

@@ -283,6 +283,8 @@ pub mod double {
     }
 
     functions!(plane_functions_of f64);
+
+    pub use crate::vector::math::gamma::gamma;
 }
 
 /// Functions of FLOAT32: those of FLOAT64, rounded once more.

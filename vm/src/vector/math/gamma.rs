@@ -1,4 +1,4 @@
-//! The logarithm of the gamma function's magnitude.
+//! The gamma function, and the logarithm of its magnitude.
 //!
 //! ```text
 //! below 0:          ln Γ(x) = ln(π / |x sin πx|) - ln Γ(-x)
@@ -12,13 +12,18 @@
 //! One logarithm serves all rows but the first, its argument chosen. It is kept as a sum, and so are products of
 //! leading terms, because they cancel around 1 and between negative integers. The zeros there are no binary numbers;
 //! close to them only the absolute error is small.
+//!
+//! The function itself is that of Lanczos, with the constants of Boost and CPython: `Γ(x) = S(x) e^-b b^(x - 1/2)` for a positive number,
+//! b = x + g - 1/2, with S a quotient of two polynomials. `Γ(x) = -π / (x sin(πx) Γ(-x))` below 0. C and Rust text of libraries has the
+//! same operations.
 
 use crate::vector::math::arithmetic::{Double, LN2_HIGH, LN2_LOW, polynomial, power_of_two};
-use crate::vector::math::dispatch::Unary;
-use crate::vector::math::exponential::clamp;
+use crate::vector::math::dispatch::{Unary, binary, fused, unary};
+use crate::vector::math::exponential::{Exp, clamp};
 use crate::vector::math::logarithm::{Ln, bend, split};
-use crate::vector::math::real::{Binary64, FusedMultiplyAdd, Real};
-use crate::vector::math::trigonometry::cosine_and_sine;
+use crate::vector::math::power::Pow;
+use crate::vector::math::real::Real;
+use crate::vector::math::trigonometry::{Cos, Sin, cosine_and_sine};
 
 /// The slope of `ln Γ` at 2, 1 less Euler's constant.
 const SLOPE: Double<f64> = Double { high: 0.42278433509846713, low: 4.942915152430645e-18 };
@@ -155,11 +160,167 @@ impl Unary for Lgamma {
     }
 
     #[inline(always)]
-    fn rare<A: FusedMultiplyAdd>(x: Binary64<A>) -> Binary64<A> {
+    fn rare_lane<N: Real>(x: N) -> N {
         let magnitude = -x;
         // So close to 0, the sine of its multiple would be too small to be a number.
         let is_tiny = magnitude.lt(1e-20);
-        let value = Binary64::select(is_tiny, -Ln::lane(magnitude), reflected(magnitude));
-        Binary64::select(magnitude.floor().eq(magnitude), f64::INFINITY, value)
+        let value = N::select(is_tiny, -Ln::lane(magnitude), reflected(magnitude));
+        N::select(magnitude.floor().eq(magnitude), f64::INFINITY, value)
+    }
+}
+
+/// g - 1/2 of the sum of Lanczos.
+const LANCZOS_SHIFT: f64 = 5.52468004077673;
+/// Numerator and denominator of the sum, as polynomials of the number.
+const LANCZOS: [[f64; 13]; 2] = [
+    [
+        23531376880.41076,
+        42919803642.6491,
+        35711959237.35567,
+        17921034426.03721,
+        6039542586.352028,
+        1439720407.3117216,
+        248874557.86205417,
+        31426415.585400194,
+        2876370.6289353725,
+        186056.26539522348,
+        8071.672002365816,
+        210.82427775157936,
+        2.5066282746310002,
+    ],
+    [
+        0.0,
+        39916800.0,
+        120543840.0,
+        150917976.0,
+        105258076.0,
+        45995730.0,
+        13339535.0,
+        2637558.0,
+        357423.0,
+        32670.0,
+        1925.0,
+        66.0,
+        1.0,
+    ],
+];
+
+/// The sum of Lanczos at a positive number. Polynomials of the reciprocal do not overflow.
+fn lanczos(x: f64) -> f64 {
+    let [numerator, denominator] = LANCZOS.map(|coefficients| {
+        let mut sum = 0.0;
+        if x < 8.0 {
+            coefficients.iter().rev().for_each(|coefficient| sum = fused(sum, x, *coefficient));
+        } else {
+            let reciprocal = 1.0 / x;
+            coefficients.iter().for_each(|coefficient| sum = fused(sum, reciprocal, *coefficient));
+        }
+        sum
+    });
+    numerator / denominator
+}
+
+/// Sine of π times a positive number that is no integer.
+fn sine_of_halves(x: f64) -> f64 {
+    let whole = x.floor();
+    let fraction = x - whole;
+    let rest = if fraction > 0.5 { 1.0 - fraction } else { fraction };
+    let sine = if rest <= 0.25 {
+        unary::<Sin, f64>(PI.high * rest)
+    } else {
+        unary::<Cos, f64>(PI.high * (0.5 - rest))
+    };
+    if whole * 0.5 == (whole * 0.5).floor() { sine } else { -sine }
+}
+
+/// The gamma function: NaN at negative integers and -∞, an infinity of its sign at zero.
+pub fn gamma(x: f64) -> f64 {
+    /// Below, the function is the reciprocal.
+    const TINY: f64 = 5.551115123125783e-17;
+    /// The largest integer whose result, the factorial of the one before, is a number without rounding.
+    const EXACT: f64 = 23.0;
+    /// From here on the result overflows, and below the opposite it is nothing.
+    const LARGEST: f64 = 184.0;
+    if !x.is_finite() {
+        return x + f64::INFINITY;
+    }
+    let (size, floor) = (x.abs(), x.floor());
+    if size < TINY {
+        return 1.0 / x;
+    }
+    if x == floor && x < 0.0 {
+        return f64::NAN;
+    }
+    if x == floor && x <= EXACT {
+        return (1..x as u32).fold(1.0, |product, factor| product * f64::from(factor));
+    }
+    if size >= LARGEST {
+        let is_even = floor * 0.5 == (floor * 0.5).floor();
+        return if x > 0.0 {
+            f64::INFINITY
+        } else if is_even {
+            0.0
+        } else {
+            -0.0
+        };
+    }
+    let base = size + LANCZOS_SHIFT;
+    // What the base is too large by.
+    let excess = if size > LANCZOS_SHIFT { base - size - LANCZOS_SHIFT } else { base - LANCZOS_SHIFT - size };
+    let sum = lanczos(size) * unary::<Exp, f64>(-base);
+    let (unit, excess, exponent) = match x < 0.0 {
+        true => (-PI.high / (sine_of_halves(size) * size * sum), -excess, 0.5 - size),
+        false => (sum, excess, size - 0.5),
+    };
+    let unit = fused(excess * (LANCZOS_SHIFT + 0.5) / base, unit, unit);
+    // The power itself may overflow where the result does not.
+    let root = binary::<Pow, f64>(base, 0.5 * exponent);
+    unit * root * root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gamma_at_some_numbers() {
+        // Values of CPython's `math.gamma`.
+        let close = [
+            (0.5, 1.7724538509055159),
+            (1.5, 0.886226925452758),
+            (-0.5, -3.544907701811032),
+            (-1.5, 2.3632718012073544),
+            (7.9, 4122.709484285445),
+            (8.1, 6169.593697484543),
+            (23.5, 5.361303587544413e+21),
+            (100.25, 2.9484662818387695e+156),
+            (171.6, 1.5858969096672563e+308),
+            (-170.5, -3.312739521538607e-308),
+            (-20.3, -6.435466204989326e-19),
+            (1e-20, 1.0000000000000002e+20),
+            (-0.001, -1000.5782056293585),
+        ];
+        for (x, expected) in close {
+            let found = gamma(x);
+            assert!((found / expected - 1.0).abs() < 4e-15, "gamma({x}) = {found}, not {expected}");
+        }
+        for n in 1..=23_u32 {
+            let factorial: u128 = (1..u128::from(n)).product();
+            assert_eq!(gamma(n.into()), factorial as f64);
+        }
+        let exact = [
+            (172.0, f64::INFINITY),
+            (1e300, f64::INFINITY),
+            (f64::INFINITY, f64::INFINITY),
+            (0.0, f64::INFINITY),
+            (-0.0, f64::NEG_INFINITY),
+            (-200.5, -0.0),
+            (-201.5, 0.0),
+            (-1e15 - 0.5, -0.0),
+        ];
+        for (x, expected) in exact {
+            assert_eq!(gamma(x).to_bits(), f64::to_bits(expected), "gamma({x})");
+        }
+        assert!([f64::NAN, f64::NEG_INFINITY, -1.0, -1e300].into_iter().all(|x| gamma(x).is_nan()));
     }
 }
