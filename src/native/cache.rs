@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <root>/v1/ab/abcdef…(32 digits)/      a complete build
-//! <root>/v1/ab/abcdef….lock             held by whoever builds it; others wait, then find it
+//! <root>/v1/ab/abcdef….lock             held by whoever builds it; others wait for some time, then find it
 //! <root>/v1/tmp/…                       builds under way, renamed when they are complete; and those that are being removed
 //! <root>/v1/compilers/…                 what compilers say about themselves, by their files
 //! ```
@@ -13,25 +13,28 @@
 //! 1. A folder is never changed: it is renamed into place, and away from there before it is removed.
 //! 2. A hit neither translates nor asks the compiler anything.
 //! 3. What does not load any more is built again, once.
+//! 4. The lock saves work, and nothing else leans on it: who does not get it builds all the same, and of two complete builds the first
+//!    one stays.
 
 use crate::native::backend::Backend;
 use crate::native::build::{NativeBuild, load};
-use crate::native::compiler::{CompileC, CompileRust};
+use crate::native::compiler::{CompileC, CompileRust, TIME_LIMIT};
 use crate::native::error::NativeError;
-use crate::native::files::{children, is_stale, new_folder_in, remove_all, touch, used};
+use crate::native::files::{children, remove_all, touch, used};
 use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
 use crate::native::known_compiler::known_compiler;
 use crate::native::made::verify;
 use crate::native::observer::{BuildObserver, CACHE_HIT, CACHE_MISS, LOAD, NoText, PUBLISH};
+use crate::native::private::{PrivateFolder, remove_abandoned};
 use crate::native::stage::{C, ENGINE, ProgramCall, Rust};
 use crate::workflow::StepKey;
-use cembra_vm::library::{ABI_VERSION, Library};
+use cembra_vm::library::{ABI_VERSION, Library, Signature};
 use serde_json::{Map, Value as Json, json};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
 /// The version of the folder's form.
@@ -39,12 +42,19 @@ const VERSION: &str = "v1";
 /// Bytes that a cache takes by default.
 const SIZE_LIMIT: u64 = 512 << 20;
 
+/// How long somebody else is waited for who builds the same: longer than a compiler may take, because a process that is stopped holds
+/// its lock without end.
+const WAIT_LIMIT: Duration = TIME_LIMIT.saturating_add(Duration::from_secs(30));
+/// How often a build is renamed into a place that others take meanwhile.
+const RENAMES: usize = 64;
+
 /// A cache of libraries on disk.
 #[derive(Clone, Debug)]
 pub struct NativeCache {
     root: PathBuf,
     backend: Arc<dyn Backend>,
     size_limit: u64,
+    wait_limit: Duration,
     /// The folder, if it goes with the last clone.
     _own: Option<Arc<TempDir>>,
 }
@@ -101,7 +111,8 @@ impl NativeCache {
 
     /// The cache in a folder for builds by these steps.
     pub fn of(backend: impl Backend + 'static, root: impl Into<PathBuf>) -> NativeCache {
-        NativeCache { root: root.into(), backend: Arc::new(backend), size_limit: SIZE_LIMIT, _own: None }
+        let (size_limit, wait_limit) = (SIZE_LIMIT, WAIT_LIMIT);
+        NativeCache { root: root.into(), backend: Arc::new(backend), size_limit, wait_limit, _own: None }
     }
 
     /// A cache for builds by these steps in a folder of its own among those for temporary files: it is removed with the last
@@ -120,6 +131,13 @@ impl NativeCache {
     /// for the longest time.
     pub fn size_limit(mut self, bytes: u64) -> NativeCache {
         self.size_limit = bytes;
+        self
+    }
+
+    /// The same cache with another limit of how long it waits for somebody who builds the same program; 150 s is the usual one. After
+    /// that it builds it too.
+    pub fn wait_limit(mut self, limit: Duration) -> NativeCache {
+        self.wait_limit = limit;
         self
     }
 
@@ -185,7 +203,7 @@ impl NativeCache {
             return Ok(artifact);
         }
         observer.ended(CACHE_MISS, &NoText);
-        let artifact = self.make(call, (&folder, &parts), observer)?;
+        let artifact = self.make(call, (&folder, &parts), &signature, observer)?;
         drop(lock);
         self.make_room(&folder);
         Ok(artifact)
@@ -213,15 +231,23 @@ impl NativeCache {
         (key[..32].to_owned(), parts)
     }
 
-    /// Waits until nobody else builds in a folder.
-    fn lock(&self, folder: &Path) -> Result<File, NativeError> {
+    /// Waits until nobody else builds in a folder; `None` where that takes longer than the limit.
+    fn lock(&self, folder: &Path) -> Result<Option<File>, NativeError> {
         let path = folder.with_extension("lock");
         let open = || {
             fs::create_dir_all(path.parent().unwrap_or(&self.root))?;
             // A pipe that is opened for both is not waited for.
             let file = File::options().create(true).truncate(false).read(true).write(true).open(&path)?;
-            file.lock()?;
-            Ok::<_, std::io::Error>(file)
+            let (begin, mut pause) = (Instant::now(), Duration::from_micros(500));
+            loop {
+                match file.try_lock() {
+                    Ok(()) => return Ok(Some(file)),
+                    Err(TryLockError::Error(error)) => return Err(error),
+                    Err(TryLockError::WouldBlock) if begin.elapsed() >= self.wait_limit => return Ok(None),
+                    Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
+                }
+                pause = (pause * 2).min(Duration::from_millis(10));
+            }
         };
         open().map_err(|error| NativeError::file(&path, error))
     }
@@ -230,14 +256,12 @@ impl NativeCache {
         &self,
         call: &ProgramCall,
         (folder, key): (&Path, &Map<String, Json>),
+        signature: &Signature,
         observer: &dyn BuildObserver,
     ) -> Result<Artifact, NativeError> {
         let under_way = self.root.join(VERSION).join("tmp");
-        let private = || {
-            fs::create_dir_all(&under_way)?;
-            new_folder_in(&under_way)
-        };
-        let private = private().map_err(|error| NativeError::file(&under_way, error))?;
+        let private = PrivateFolder::new_in(&under_way);
+        let private = private.map_err(|error| NativeError::file(&under_way, error))?;
         let artifact = self.backend.build(call, private.path(), observer)?;
         let compiler = self.backend.compiler();
         if !compiler.is_unchanged() {
@@ -247,10 +271,22 @@ impl NativeCache {
         artifact.write_key(key)?;
         // Loads, or is not published.
         verify(&artifact.library(), &compiler.path, artifact.entry(), artifact.signature())?;
-        self.remove(folder)?;
-        fs::rename(private.path(), folder).map_err(|error| NativeError::file(folder, error))?;
-        observer.ended(PUBLISH, &NoText);
-        Ok(artifact.moved_to(folder))
+        for _ in 0..RENAMES {
+            // Somebody built there without a lock, or while this process was stopped.
+            if let Some(first) = Artifact::read(folder, call.name(), signature, key) {
+                return Ok(first);
+            }
+            self.remove(folder)?;
+            match fs::rename(private.path(), folder) {
+                Err(error) if is_taken(&error) => {}
+                Err(error) => return Err(NativeError::file(folder, error)),
+                Ok(()) => {
+                    observer.ended(PUBLISH, &NoText);
+                    return Ok(artifact.moved_to(folder));
+                }
+            }
+        }
+        Err(NativeError::file(folder, "others put something else there again and again"))
     }
 
     /// Removes a build, if there is one.
@@ -260,9 +296,7 @@ impl NativeCache {
 
     /// Removes what was not used for the longest time until the rest is within the limit, and what ended processes left.
     fn make_room(&self, keep: &Path) {
-        for path in children(&self.root.join(VERSION).join("tmp")).iter().filter(|path| is_stale(path)) {
-            let _ = remove_all(path);
-        }
+        remove_abandoned(&self.root.join(VERSION).join("tmp"));
         let mut entries = folders(&self.root)
             .map(|folder| (used(&folder.join(BUILD_JSON)), size(&folder), folder))
             .collect::<Vec<_>>();
@@ -307,8 +341,8 @@ pub fn entries(root: &Path) -> Vec<Entry> {
     all
 }
 
-/// Removes all builds of the cache in a folder, and what compilers have said; gives the number of builds. Locks stay: somebody
-/// may hold them.
+/// Removes all builds of the cache in a folder, what compilers have said, and what processes left that ended while they built; gives the
+/// number of builds. Locks stay: somebody may hold them.
 ///
 /// # Errors
 /// A build cannot be removed.
@@ -318,6 +352,7 @@ pub fn clear(root: &Path) -> Result<usize, NativeError> {
         count += usize::from(removed(root, &folder).map_err(|error| NativeError::file(&folder, error))?);
     }
     let _ = remove_all(&known_in(root));
+    remove_abandoned(&root.join(VERSION).join("tmp"));
     Ok(count)
 }
 
@@ -328,14 +363,19 @@ fn removed(root: &Path, folder: &Path) -> std::io::Result<bool> {
         return Ok(false);
     }
     let under_way = root.join(VERSION).join("tmp");
-    let private = fs::create_dir_all(&under_way).and_then(|()| new_folder_in(&under_way));
     // Without room there, it goes where it is.
-    let Ok(private) = private else { return remove_all(folder).map(|()| true) };
+    let Ok(private) = PrivateFolder::new_in(&under_way) else { return remove_all(folder).map(|()| true) };
     match fs::rename(folder, private.path().join("removed")) {
         // Somebody else was faster.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         renamed => renamed.map(|()| true),
     }
+}
+
+/// True of the error of a rename to where something is by now.
+fn is_taken(error: &std::io::Error) -> bool {
+    use ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
+    [AlreadyExists, DirectoryNotEmpty, NotADirectory].contains(&error.kind())
 }
 
 /// Bytes of the files in a folder.

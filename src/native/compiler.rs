@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// What a compiler may take by default.
-const TIME_LIMIT: Duration = Duration::from_secs(120);
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// What a question to a compiler may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// Bytes of an answer that are read.

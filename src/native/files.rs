@@ -4,22 +4,15 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, NamedTempFile};
 
 /// What is left unfinished after that long was left by a process that has ended.
 pub(super) const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A folder of a name that nobody has, in another one, for whom the umask says: whoever may read the cache may read its builds.
-pub(super) fn new_folder_in(folder: &Path) -> io::Result<TempDir> {
+/// A file of a name that nobody has, with this end, in a folder, for whom the umask says: whoever may read the cache may read its files.
+pub(super) fn new_file_in(folder: &Path, suffix: &str) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-    builder.tempdir_in(folder)
-}
-
-/// The same of a file.
-pub(super) fn new_file_in(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = Builder::new();
+    builder.suffix(suffix);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)

@@ -146,7 +146,7 @@ pub fn remove(file: &Path) -> Result<(), NativeError> {
 fn write_json(folder: &Path, json: &Json) -> Result<(), NativeError> {
     let path = folder.join(BUILD_JSON);
     let write = || {
-        let mut file = new_file_in(folder)?;
+        let mut file = new_file_in(folder, "")?;
         writeln!(file, "{json:#}")?;
         file.persist(&path).map(drop).map_err(|error| error.error)
     };

@@ -57,6 +57,7 @@ mod known_compiler;
 pub mod made;
 pub mod observer;
 mod operation;
+mod private;
 pub mod process;
 pub mod rust;
 pub mod stage;

@@ -49,7 +49,7 @@ impl DiskStore {
 
     fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let mut file = new_file_in(&self.folder)?;
+        let mut file = new_file_in(&self.folder, "")?;
         file.write_all(head(text).as_bytes())?;
         file.write_all(text.as_bytes())?;
         file.persist(path).map_err(|error| error.error)?;

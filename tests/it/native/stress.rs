@@ -383,3 +383,113 @@ fn a_build_that_is_interrupted_stops_its_compiler() {
         fs::remove_file(folder.path().join("numbers")).expect("it goes");
     }
 }
+
+/// Sends a signal to a process.
+fn signal(name: &str, process: &Child) {
+    let sent = Command::new("kill").args([format!("-{name}"), process.id().to_string()]).status();
+    assert!(sent.expect("a signal is sent").success());
+}
+
+/// Waits for a file.
+fn appears(path: &Path) {
+    let begin = Instant::now();
+    while !path.exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{} does not appear", path.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Builds that are under way in the cache of a folder, each with the file of its owner.
+fn under_way(folder: &Path) -> usize {
+    fs::read_dir(folder.join("cache/v1/tmp")).map_or(0, Iterator::count)
+}
+
+/// A compiler whose first library waits for a file `go`; it leaves a file `began`.
+fn waiting(folder: &Path) {
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *.so*) if mkdir '{0}/began' 2> /dev/null; then\n\
+         while [ ! -e '{0}/go' ]; do sleep 0.05; done; fi;; esac\nexec cc \"$@\"\n",
+        folder.display()
+    );
+    let path = folder.join("countingcc");
+    fs::write(&path, script).expect("it is written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it can run");
+}
+
+/// A process that is stopped while it builds keeps the lock of its key. Others wait for some time, then build the same; when the
+/// process goes on, it takes what is there.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_process_that_is_stopped_is_waited_for_for_some_time() {
+    let (folder, _) = fresh();
+    waiting(folder.path());
+    let name = "native::stress::process_of_all_keys";
+    let mut first = process(name, folder.path(), 1).spawn().expect("it starts");
+    appears(&folder.path().join("began"));
+    signal("STOP", &first);
+    let mut keys: Vec<i64> = (0..KEYS).collect();
+    Rng::with_seed(1).shuffle(&mut keys);
+    let compiler = folder.path().join("countingcc");
+    let cache = NativeCache::new(folder.path().join("cache"), Some(&compiler)).expect("it answers");
+    let limit = Duration::from_millis(300);
+    let begin = Instant::now();
+    check(&cache.clone().wait_limit(limit), keys[0]).expect("a library");
+    assert!(begin.elapsed() >= limit && begin.elapsed() < Duration::from_secs(60));
+    let place = cache.artifact(&call(keys[0])).expect("it is there").folder().to_owned();
+    let number = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(&place).expect("a folder"));
+    let built = number();
+    // The stopped process is no process that has ended: its folder stays.
+    assert_eq!(under_way(folder.path()), 2);
+    fs::write(folder.path().join("go"), "").expect("it is written");
+    signal("CONT", &first);
+    assert!(first.wait().expect("it ends").success());
+    assert_eq!((number(), under_way(folder.path())), (built, 0));
+    let entries = entries(&folder.path().join("cache"));
+    assert!(entries.len() == KEYS as usize && entries.iter().all(|entry| entry.damage.is_none()));
+}
+
+/// Where nobody waits, all build the same at once, and the first complete build is that of all.
+#[test]
+fn builds_without_locks_do_not_meet() {
+    let (folder, _) = fresh();
+    let cache = NativeCache::new(folder.path().join("cache"), None).expect("a compiler");
+    let cache = cache.wait_limit(Duration::ZERO);
+    for key in 0..3 {
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(|| check(&cache, key))).collect();
+            all.into_iter().for_each(|thread| thread.join().expect("no panic").expect("a library"));
+        });
+    }
+    assert_eq!((entries(&folder.path().join("cache")).len(), under_way(folder.path())), (3, 0));
+}
+
+/// What a process leaves that was killed while it built goes with the next build, or when the cache is cleared; what others build
+/// meanwhile stays.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_build_that_was_killed_is_removed_by_the_next_one() {
+    let (folder, _) = fresh();
+    let root = folder.path().join("cache");
+    hanging(folder.path());
+    fs::rename(folder.path().join("hangingcc"), folder.path().join("countingcc")).expect("it is there");
+    for is_cleared in [false, true] {
+        let name = "native::stress::process_of_all_keys";
+        let mut killed = process(name, folder.path(), 1).spawn().expect("it starts");
+        let begun = numbers(folder.path());
+        is_usable(folder.path(), "beside a build that is under way");
+        clear(&root).expect("it goes");
+        assert_eq!(under_way(folder.path()), 2);
+        killed.kill().expect("it runs");
+        killed.wait().expect("it ends");
+        // Its compiler has a group of its own.
+        let _ = Command::new("kill").args(["-KILL", "--"]).args(&begun).status();
+        have_ended(&begun);
+        assert_eq!(under_way(folder.path()), 2);
+        match is_cleared {
+            false => is_usable(folder.path(), "after a build that was killed"),
+            true => assert_eq!(clear(&root).expect("it goes"), 0),
+        }
+        assert_eq!(under_way(folder.path()), 0);
+        fs::remove_file(folder.path().join("numbers")).expect("it is there");
+    }
+}
