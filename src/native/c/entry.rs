@@ -9,23 +9,80 @@ use cembra_vm::program::Program;
 use cembra_vm::value::{Category, QType};
 use std::fmt::Write;
 
-/// The header of a function: what a program in C includes.
+/// Names of functions that are words of C++: from there only `NAME_call` can be called.
+const WORDS_OF_CPP: [&str; 47] = [
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "bitand",
+    "bitor",
+    "bool",
+    "catch",
+    "class",
+    "compl",
+    "concept",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "decltype",
+    "delete",
+    "dynamic_cast",
+    "explicit",
+    "export",
+    "false",
+    "friend",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "reinterpret_cast",
+    "requires",
+    "static_cast",
+    "template",
+    "this",
+    "throw",
+    "true",
+    "typename",
+    "virtual",
+    "wchar_t",
+    "xor",
+];
+
+/// The header of a function: what a program in C or C++ includes, once or several times.
 ///
 /// # Errors
 /// A type does not cross the boundary.
 pub fn header(name: &str, signature: &Signature) -> Result<String, NotTranslated> {
     let mut text = include_str!("header.c").to_owned();
-    text.push_str("\nenum {\n");
-    for (number, category) in (1..).zip(Category::ALL) {
-        let _ = writeln!(text, "    {} = {number},", category_name(category));
-    }
-    text.push_str("};\n#endif\n\n");
+    let categories = (1..).zip(Category::ALL);
+    let categories =
+        categories.map(|(number, category)| format!("    {} = {number}", category_name(category)));
+    let categories: Vec<String> = categories.collect();
+    let _ = write!(text, "\nenum {{\n{}\n}};\n#endif\n\n", categories.join(",\n"));
+    let _ = write!(text, "#ifndef CEMBRA_FUNCTION_{name}\n#define CEMBRA_FUNCTION_{name}\n");
+    text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     let mut types = Types { name, count: 0, declared: String::new() };
     let prototype = prototype(name, signature, &mut types)?;
     text += &types.declared;
+    let declared = match WORDS_OF_CPP.contains(&name) {
+        true => format!("#ifndef __cplusplus\n{prototype};\n#endif\n"),
+        false => format!("{prototype};\n"),
+    };
     let _ = write!(
         text,
-        "/* {}\n   Gives 0, or the category of an error, which is explained in `error` unless that is NULL. */\n{prototype};\n",
+        "/* {}\n   Gives 0, or the category of an error, which is explained in `error` unless that is NULL. */\n{declared}",
         signature.to_string().replace("*/", "* /")
     );
     let _ = write!(
@@ -46,6 +103,7 @@ pub fn header(name: &str, signature: &Signature) -> Result<String, NotTranslated
              This frees an array that a call has given, and the numbers of an edge. */\nvoid {name}_free(cembra_array *array);\n"
         );
     }
+    text.push_str("#ifdef __cplusplus\n}\n#endif\n#endif\n");
     Ok(text)
 }
 

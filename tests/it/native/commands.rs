@@ -205,6 +205,50 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
+/// A header may be included several times, and from C++, without a warning.
+#[test]
+fn a_header_is_one_of_c_and_of_cpp() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = folder.path();
+    let source = "import math\n\ndef pair(n):\n    return n, (n * 0.5, n > 3)\n\ndef maybe(n):\n    x = None\n    if n > 3:\n        x = n\n    return x\n\n\
+                  def polynomial(x):\n    return math.sin(x) + math.lgamma(x)\n\ndef delete(n):\n    return n + 1\n";
+    fs::write(folder.join("f.py"), source).expect("it is written");
+    let exports = ["pair(i64)", "maybe(i64)", "polynomial(f64)", "delete(i64)"];
+    let exports: Vec<&str> = exports.iter().flat_map(|export| ["-e", *export]).collect();
+    let built = cembra(&[&["build", "f.py", "-o", "out", "--name", "all"], &exports[..]].concat(), folder);
+    assert!(built.status.success(), "{}", text(&built));
+    let main = "#include \"all.h\"\n#include \"all.h\"\nint main(void)\n{\n    pair_type2 p;\n    maybe_type1 m;\n    double x;\n    int64_t n = 7, d = 0;\n    \
+                void *values[2];\n    values[0] = &n;\n    values[1] = &d;\n    \
+                return pair(4, &p, 0) == 0 && p._0 == 4 && p._1._0 == 2.0 && p._1._1 == 1 && maybe(4, &m, 0) == 0 && m.present \
+                && polynomial(1.5, &x, 0) == 0 && x > 0.8 && delete_call(values, 0) == 0 && d == 8 ? 0 : 1;\n}\n";
+    fs::write(folder.join("main.c"), main).expect("it is written");
+    fs::write(folder.join("main.cpp"), main).expect("it is written");
+    let mut compiled = 0;
+    for (compiler, standard, file) in [
+        ("cc", "c99", "main.c"),
+        ("cc", "c17", "main.c"),
+        ("c++", "c++98", "main.cpp"),
+        ("c++", "c++20", "main.cpp"),
+    ] {
+        let warnings = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"];
+        let mut command = Command::new(compiler);
+        command.args(warnings).arg(format!("-std={standard}")).args([
+            file,
+            "out/liball.so",
+            "-Iout",
+            "-o",
+            "main",
+        ]);
+        // Not every machine has a compiler of C++.
+        let Ok(ended) = command.current_dir(folder).output() else { continue };
+        assert!(ended.status.success(), "{standard}: {}", text(&ended));
+        let ran = Command::new(folder.join("main")).env("LD_LIBRARY_PATH", ".").current_dir(folder).status();
+        assert!(ran.expect("it runs").success(), "{standard}");
+        compiled += 1;
+    }
+    assert!(compiled >= 2, "cargo needs a C compiler to link");
+}
+
 #[test]
 fn a_library_is_called_from_c_and_from_python() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
