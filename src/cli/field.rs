@@ -10,9 +10,10 @@ use crate::cli::field_batch::run_batch;
 use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs};
 use crate::cli::field_explain::{explain_json, explain_text, figure};
 use crate::cli::field_plot::{draw_field, plots};
+use crate::cli::field_progress::StepBar;
 use crate::cli::field_tier::{StageFiles, check_backend, field_tier, note_interpreted, programs_text};
 use crate::cli::fit::write;
-use crate::cli::report::{Phase, Report, Source};
+use crate::cli::report::{Phase, Report, Source, visible, visible_line};
 use crate::cli::targets::{check_distinct, check_ending};
 use crate::cli::tier_arg::TierArg;
 use crate::cli::{complain, json_text, print};
@@ -23,7 +24,6 @@ use crate::field::{
 };
 use cembra_vm::value::Category;
 use cembra_vm::value::budget::{Account, Exhausted, Unlimited};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -168,7 +168,7 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     };
     note_interpreted(&plan);
     dump.finish().map_err(one)?;
-    let bar = bar(args.steps);
+    let bar = StepBar::new(args.steps);
     for step in 0..args.steps {
         if step > 0 {
             for (a, b) in &swaps {
@@ -179,14 +179,14 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
             }
         }
         if let Err(error) = plan.run(&mut data) {
-            bar.finish_and_clear();
+            bar.end();
             let mut report = field_report(&error);
             report.notes.extend(notes_of_step(&error, step, args));
             return Err((vec![report], source));
         }
-        bar.inc(1);
+        bar.step();
     }
-    bar.finish_and_clear();
+    bar.end();
     for (field, picture) in &plots {
         draw_field(&program, *field, &data, picture).map_err(one)?;
     }
@@ -210,17 +210,6 @@ fn notes_of_step(error: &FieldError, step: u64, args: &FieldRunArgs) -> Vec<Stri
         ));
     }
     notes
-}
-
-/// A bar on terminals, for loops that may take long.
-fn bar(steps: u64) -> ProgressBar {
-    let target = match steps {
-        0..100 => ProgressDrawTarget::hidden(),
-        _ => ProgressDrawTarget::stderr_with_hz(5),
-    };
-    let style = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {pos} of {len} steps, {eta} left");
-    let bar = ProgressBar::with_draw_target(Some(steps), target);
-    bar.with_style(style.expect("the template has no errors"))
 }
 
 fn swaps(program: &FieldProgram, options: &[String]) -> Result<Vec<(String, String)>, Report> {
@@ -252,7 +241,7 @@ fn explain(args: &FieldExplainArgs) -> Result<String, FieldFailure> {
     }
     Ok(match args.json {
         true => format!("{}\n", explain_json(&program)),
-        false => explain_text(&program),
+        false => visible(&explain_text(&program)),
     })
 }
 
@@ -272,7 +261,7 @@ fn explain_programs(
     set_scalars(program, &args.scalars, &mut data).map_err(one)?;
     data.complete(program).map_err(|problem| one(field_report(&problem.into())))?;
     match FieldPlan::new(program, &data) {
-        Ok(plan) => Ok(programs_text(&plan, (tier, args.backend), args.cache)),
+        Ok(plan) => Ok(visible(&programs_text(&plan, (tier, args.backend), args.cache))),
         Err(errors) => Err((errors.iter().map(field_report).collect(), source)),
     }
 }
@@ -303,7 +292,8 @@ fn check(args: &FieldCheckArgs) -> ExitCode {
             Ok((program, ..)) => {
                 let count = program.statements.len();
                 let plural = if count == 1 { "" } else { "s" };
-                good += &format!("{}: {count} statement{plural}\n", file.display());
+                let name = visible_line(&file.display().to_string());
+                good += &format!("{name}: {count} statement{plural}\n");
             }
             Err(failure) => failures.push(failure),
         }

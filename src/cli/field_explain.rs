@@ -1,5 +1,6 @@
 //! Domains and halos of a program, as a table, as JSON and as a picture.
 
+use crate::cli::report::visible_line;
 use crate::field::halo::FieldReach;
 use crate::field::text::bound_text;
 use crate::field::{
@@ -29,13 +30,9 @@ pub(super) fn explain_text(program: &FieldProgram) -> String {
             let first = place == 0;
             let shown = |text: String| if first { text } else { String::new() };
             let number = shown(row.statement.to_string());
-            lines.push([
-                number,
-                shown(row.verb.to_owned()),
-                shown(row.field.clone()),
-                dim.clone(),
-                points.clone(),
-            ]);
+            let cells =
+                [number, shown(row.verb.to_owned()), shown(row.field.clone()), dim.clone(), points.clone()];
+            lines.push(cells.map(|cell| visible_line(&cell)));
         }
     }
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
@@ -109,14 +106,14 @@ pub(super) fn figure(program: &FieldProgram) -> DomainFigure {
     let mut rows_of: Vec<Vec<DomainBox>> = program.statements.iter().map(|_| Vec::new()).collect();
     for row in rows(program) {
         let axis = |(at, (dimension, points)): (usize, (String, String))| DomainAxis {
-            dimension,
-            points,
+            dimension: visible_line(&dimension),
+            points: visible_line(&points),
             halo: match row.halos.get(at) {
                 None => Some((0, 0)),
                 Some(halo) => *halo,
             },
         };
-        let title = format!("{} {}", row.verb, row.field);
+        let title = visible_line(&format!("{} {}", row.verb, row.field));
         let axes = row.dims.into_iter().enumerate().map(axis).collect();
         rows_of[row.statement - 1].push(DomainBox {
             title,

@@ -6,7 +6,7 @@ use crate::cli::complain;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::explain_tier::explain_tier;
 use crate::cli::native_cache::native_cache;
-use crate::cli::report::{Phase, Report};
+use crate::cli::report::{Phase, Report, visible, visible_line};
 use crate::cli::tier_arg::{CacheArg, SourceArg, TierArg};
 use crate::workflow::Artifact;
 use cembra_vm::value::Category;
@@ -27,7 +27,11 @@ pub(super) fn field_tier(
         TierArg::Jit => Err(refused("--tier jit: built without the feature `jit`".to_owned())),
         TierArg::Native => {
             let cache = native_cache(cache, backend);
-            cache.map(FieldTier::Native).map_err(|error| refused(format!("--tier native: {error}")))
+            cache.map(FieldTier::Native).map_err(|error| {
+                let mut report = refused(format!("--tier native: {error}"));
+                report.notes.push("--tier interpreter runs it without a compiler".to_owned());
+                report
+            })
         }
     }
 }
@@ -43,9 +47,11 @@ pub(super) fn check_backend((tier, backend): (TierArg, SourceArg)) -> Result<(),
 pub(super) fn note_interpreted(plan: &FieldPlan) {
     let mut told = Vec::new();
     for stage in plan.interpreted() {
+        let target = visible_line(&stage.target);
         let note = format!(
-            "note: the interpreter runs statement {} (`{}`): {}",
-            stage.statement, stage.target, stage.reason
+            "note: the interpreter runs statement {} (`{target}`): {}",
+            stage.statement,
+            visible(&stage.reason)
         );
         if !told.contains(&note) {
             complain(&note);
@@ -81,7 +87,7 @@ pub(super) fn programs_text(
     let programs = plan.programs().into_iter().zip(plan.native_calls());
     for (number, ((statement, bound), call)) in programs.enumerate() {
         let declared = &plan.program().statements[statement - 1];
-        let target = plan.program().target_name(declared);
+        let target = visible_line(plan.program().target_name(declared));
         let begin = if number > 0 { "\n" } else { "" };
         text += &format!("{begin}statement {statement} (`{target}`)\n\n");
         text += &explain_tier((tier, backend), (bound, call), Vec::new(), false, (&dump, cache));

@@ -38,6 +38,7 @@ mod field_batch;
 mod field_data;
 mod field_explain;
 mod field_plot;
+mod field_progress;
 mod field_tier;
 pub mod fit;
 pub mod fit_args;

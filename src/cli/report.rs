@@ -193,6 +193,11 @@ pub fn visible(text: &str) -> String {
     }
 }
 
+/// The same of a text that stands in a line with others: a name with a line end does not begin another one.
+pub fn visible_line(text: &str) -> String {
+    visible(text).replace('\n', "\\u{a}")
+}
+
 impl From<SyntaxError> for Report {
     fn from(error: SyntaxError) -> Report {
         let mut report = Report::new(error.category(), Phase::Compile, error.to_string()).at(error.span, "");

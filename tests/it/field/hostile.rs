@@ -81,6 +81,57 @@ fn names_of_any_length_and_form_are_told() {
     }
 }
 
+/// Names of a file steer no terminal, and begin no lines.
+#[test]
+fn control_characters_of_names_are_not_printed() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    let name = |what: &str| format!("\u{1b}[31m\u{7}{what}\n\u{9b}2Jz");
+    let (dim, x, y, t) = (name("I"), name("x"), name("y"), name("t"));
+    let field = |of: Json| {
+        let mut field = json!({ "dims": [&dim], "origin": [0], "shape": [4] });
+        of.as_object().into_iter().flatten().for_each(|(key, value)| field[key] = value.clone());
+        field
+    };
+    let case = json!({
+        "dims": { &dim: "horizontal" },
+        "inputs": { &x: field(json!({ "data": [1.0, 1.0, 1.0, 1.0] })) },
+        "outputs": { &y: field(json!({ "fill": 0.0 })) },
+        "statements": [{
+            "targets": [&y],
+            "domain": { &dim: [0, 3] },
+            "expr": ["let", [[&t, ["mul", ["ref", &x], ["ref", &x]]]], ["add", ["shift", ["ref", &t], { &dim: 1 }], ["ref", &x]]],
+        }],
+    });
+    std::fs::write(place.path().join("a.json"), case.to_string()).expect("a file");
+    let run = |command: &str| {
+        let out = output_of(&format!("cembra field {command}"), place.path(), "here");
+        // JSON has escapes of its own, for the controls of ASCII.
+        let is_json = out.starts_with(['[', '{']);
+        let hidden = |c: char| c != '\n' && if is_json { c.is_ascii_control() } else { c.is_control() };
+        assert!(!out.contains(hidden), "{command}: {out:?}");
+        out
+    };
+    let table = run("explain a.json");
+    assert!(table.contains("\\u{1b}[31m\\u{7}x\\u{a}\\u{9b}2Jz") && table.lines().count() < 12, "{table}");
+    for command in
+        ["explain a.json --json", "explain a.json --tier interpreter", "check a.json", "run a.json"]
+    {
+        assert!(!run(command).contains("exit: 101"), "{command}");
+    }
+    run("explain a.json --svg a.svg");
+    let picture = std::fs::read_to_string(place.path().join("a.svg")).expect("a picture");
+    assert!(picture.contains("\\u{1b}[31m") && picture.chars().all(|c| c == '\n' || !c.is_control()));
+    let mut wrong = case.clone();
+    wrong["statements"][0]["domain"][&dim] = json!([0, 5]);
+    std::fs::write(place.path().join("a.json"), wrong.to_string()).expect("a file");
+    assert!(run("run a.json").ends_with("exit: 1\n"));
+    #[cfg(feature = "native")]
+    for command in ["explain a.json --tier native", "run a.json --tier native --backend rust"] {
+        std::fs::write(place.path().join("a.json"), case.to_string()).expect("a file");
+        assert!(!run(&format!("{command} --cache process")).contains("exit: 101"), "{command}");
+    }
+}
+
 /// As many boxes as are documented, each of which needs a few operations.
 #[test]
 fn a_domain_is_cut_into_a_thousand_boxes() {
