@@ -72,8 +72,10 @@ class _Elements:
         interface = getattr(value, "__array_interface__", None)
         if interface is None:
             raise TypeError(f"{self.name}: an array is needed, got {type(value).__name__}")
-        shape, (address, is_read_only) = interface["shape"], interface["data"]
-        size = int(self.code[1])
+        shape, data, size = tuple(interface["shape"]), interface.get("data"), int(self.code[1])
+        if not isinstance(data, tuple):
+            raise TypeError(f"{self.name}: the array does not say where its elements are")
+        address, is_read_only = data
         if interface["typestr"][1:] != self.code or interface["typestr"][0] == ">" or len(shape) != self.rank:
             raise TypeError(f"{self.name}: {self.rank} axes of {self.code} are needed, got {interface['typestr']} of {shape}")
         if self.is_updated and is_read_only:
@@ -83,12 +85,17 @@ class _Elements:
             rows.insert(0, step)
             step *= length
         strides = interface.get("strides") or tuple(rows)
+        if len(strides) != self.rank:
+            raise ValueError(f"{self.name}: {len(strides)} strides of {self.rank} axes")
+        if 0 not in shape and (not address or step >= 2**63):
+            raise ValueError(f"{self.name}: there is no memory of {step} bytes" + (" at address 0" if not address else ""))
         along = all(n == 1 or a == b for n, a, b in zip(shape, strides, rows))
         if self.is_contiguous and not along and 0 not in shape:
             raise ValueError(f"{self.name}: the elements have to stand one after the other")
         array = _Array(address)
         for axis, (length, stride) in enumerate(zip(shape, strides)):
-            array.shape[axis], array.strides[axis] = length, stride
+            array.shape[axis] = _fitting(ctypes.c_int64, length)
+            array.strides[axis] = _fitting(ctypes.c_int64, stride)
         return array
 
     def distinct(self, array):

@@ -444,9 +444,16 @@ fn strides_masks_and_nothing_reach_python() {
 }
 
 const CALLER_OF_VALUES: &str = r#"
-import lib
+import ctypes, lib
 
 assert lib.zip_(1) == 2 and lib.lambda_(3) == 2 and lib.sum(2**63 - 2) == 2**63 - 1 and lib.sum(None) is None
+
+cells = (ctypes.c_double * 2)(1.0, 2.0)
+
+class At:
+    def __init__(self, **other):
+        self.__array_interface__ = {"shape": (2,), "typestr": "<f8", "data": (ctypes.addressof(cells), False), "version": 3, **other}
+
 assert lib.rows([2**31 - 2, None]).tolist() == [2**31 - 1, None]
 for call, kind in [
     (lambda: lib.sum(2**63), OverflowError),
@@ -457,6 +464,12 @@ for call, kind in [
     (lambda: lib.first((2**64 + 7, 2.0)), OverflowError),
     (lambda: lib.first((1,)), TypeError),
     (lambda: lib.first((1, 2.0, 3.0)), TypeError),
+    (lambda: lib.total(At(shape=(2**64,))), ValueError),
+    (lambda: lib.total(At(shape=(2**61,))), ValueError),
+    (lambda: lib.total(At(data=(0, False))), ValueError),
+    (lambda: lib.total(At(data=None)), TypeError),
+    (lambda: lib.total(At(strides=(2**64,), shape=(1,))), OverflowError),
+    (lambda: lib.total(At(strides=(8, 8))), ValueError),
 ]:
     try:
         call()
@@ -465,6 +478,7 @@ for call, kind in [
     else:
         raise SystemExit(f"{kind} was not raised")
 assert lib.first((7, 2.0)) == 7
+assert lib.total(At()) == 3.0 and lib.total(At(data=(0, False), shape=(0,))) == 0.0
 "#;
 
 #[test]
@@ -477,6 +491,7 @@ fn python_values_that_do_not_fit_are_refused() {
         "--type=i=i64",
         "--type=e=DENSE_ARRAY_EDGE",
         "--type=t=tuple<INT64,FLOAT64>",
+        "--type=a=f64[:]",
     ];
     let expressions = [
         "-x=zip=i + int64(1)",
@@ -485,6 +500,7 @@ fn python_values_that_do_not_fit_are_refused() {
         "-x=rows=r + 1",
         "-x=group=edge.child_size(e)",
         "-x=first=core.get_nth(t, 0)",
+        "-x=total=nd.sum(a)",
     ];
     let built =
         cembra(&[&["build", "-o", "out", "--name", "lib"], &expressions[..], &types].concat(), folder);
