@@ -288,3 +288,37 @@ fn domains_are_drawn_with_their_halos() {
     let out = output_of("cembra field explain a.field --svg a.pdf", place.path(), "here");
     assert!(out.contains("goes to a file named .svg") && out.contains("exit: 1"), "{out}");
 }
+
+/// Without a compiler the tier that was named is refused, and another one is named; a compiler that fails leaves it to the interpreter.
+#[test]
+fn a_compiler_that_is_missing_or_fails_is_told() {
+    let place = tempfile::tempdir().expect("the system has a directory for temporary files");
+    let case = json!({
+        "dims": { "I": "horizontal" },
+        "inputs": { "x": { "dims": ["I"], "origin": [0], "shape": [3], "data": [1.0, 2.0, 4.0] } },
+        "outputs": { "y": { "dims": ["I"], "origin": [0], "shape": [3], "fill": 0.0 } },
+        "statements": [{ "targets": ["y"], "domain": null, "expr": ["add", ["ref", "x"], ["ref", "x"]] }],
+    });
+    std::fs::write(place.path().join("a.json"), case.to_string()).expect("a file");
+    let failing = place.path().join("failing");
+    let script = "#!/bin/sh\ncase \"$*\" in *.so*) echo no room for it >&2; exit 3;; esac\nexec cc \"$@\"\n";
+    std::fs::write(&failing, script).expect("a file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&failing, mode).expect("it can run");
+    let run = |compiler: &Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cembra"));
+        command.args(["field", "run", "a.json", "--tier", "native", "--cache", "process"]);
+        let ended = command.current_dir(place.path()).env("CEMBRA_CC", compiler).output().expect("it runs");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (ended.status.code(), text(ended.stdout), text(ended.stderr))
+    };
+    let (code, out, error) = run(Path::new("/there/is/none"));
+    assert_eq!((code, &*out), (Some(1), ""));
+    assert!(error.contains("--tier native: no C compiler: /there/is/none: not found"), "{error}");
+    assert!(error.contains("--tier interpreter runs it without a compiler"), "{error}");
+    let (code, out, error) = run(&failing);
+    assert!(code == Some(0) && out.contains("[2.0,4.0,8.0]"), "{out}{error}");
+    assert!(
+        error.contains("note: the interpreter runs statement 1 (`y`): ") && error.contains("no room for it")
+    );
+}
