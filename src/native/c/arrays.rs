@@ -81,7 +81,7 @@ impl Writer<'_> {
                 let from = self.descriptor(operands[0]);
                 Some(format!("{{ cembra_array f = {from}, t; {made} {taken} }}"))
             }
-            name @ (WHERE | LOGICAL_IF) => {
+            name @ (WHERE | LOGICAL_IF) if self.locals.array(operands[0]).is_none() => {
                 let made = refused(&match array.has_rows() {
                     true => format!("copied_rows(chosen, {}, &t)", array.size()),
                     false => format!("copied_array(chosen, {rank}, sizeof({element}), &t)"),

@@ -5,6 +5,7 @@ use crate::native::c::rules::{Gives, element_rule};
 use crate::native::c::special::special;
 use crate::native::c::syntax::CSyntax;
 use cembra_vm::array::recipe::Recorded;
+use cembra_vm::builtins::bools::LOGICAL_IF;
 use cembra_vm::builtins::core::HAS_ARRAY;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
@@ -58,6 +59,9 @@ pub(super) fn cell(
     if &**overload.name() == HAS_ARRAY {
         return Some(Cell { present: Some(local(0, true)), ..Cell::default() });
     }
+    if &**overload.name() == LOGICAL_IF && BoundaryArray::of(&overload.args()[0]).is_some() {
+        return Some(one_of_three(overload, local));
+    }
     let found = special(overload).and_then(|special| special.total_call(&locals(overload, &local)));
     if let Some(call) = found {
         return lifted(overload, &local, CellValue::Total(call));
@@ -73,6 +77,21 @@ pub(super) fn cell(
         lifted(overload, &local, value)
     });
     found.filter(|cell| has_rows || cell.present.is_none())
+}
+
+/// One of three rows by a truth that may be missing.
+fn one_of_three(overload: &Overload, local: impl Fn(usize, bool) -> String) -> Cell {
+    let (truth, is_known) = (local(0, false), local(0, true));
+    let one = |is_presence: bool| {
+        let [yes, no, missing] = [1, 2, 3].map(|number| local(number, is_presence));
+        let known = format!("({truth} ? {yes} : {no})");
+        if is_known == THERE { known } else { format!("({is_known} ? {known} : {missing})") }
+    };
+    let has_cells = BoundaryArray::of(overload.result()).is_some_and(|array| array.size() > 0);
+    let value = if has_cells { CellValue::Total(one(false)) } else { CellValue::Nothing };
+    let is_certain = (1..4).all(|number| local(number, true) == THERE);
+    let present = if is_certain { THERE.to_owned() } else { one(true) };
+    Cell { temporaries: String::new(), value, present: Some(present) }
 }
 
 fn locals(overload: &Overload, local: impl Fn(usize, bool) -> String) -> Vec<String> {

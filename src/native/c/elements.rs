@@ -66,11 +66,22 @@ impl Writer<'_> {
         format!("{{ {place} {name} e = ({name}){value}; memcpy(a, &e, sizeof e); }}")
     }
 
-    /// The size of an axis that the program names.
-    pub(super) fn length(&self, operands: &[ValueId], result: ValueId) -> Option<String> {
-        let Some(ScalarValue::Int64(axis)) = self.literals.get(&operands[1]) else { return None };
-        let rank = self.locals.array(operands[0])?.rank();
-        let axis = usize::try_from(*axis).ok().filter(|axis| *axis < rank)?;
-        Some(format!("{} = {}_n{axis};", self.locals.only(result), self.locals.owner(operands[0])))
+    /// The size of an axis; a negative one counts from the last.
+    pub(super) fn length(&self, ip: usize, operands: &[ValueId], result: ValueId) -> Option<String> {
+        let (array, rank) = (self.locals.owner(operands[0]), self.locals.array(operands[0])?.rank());
+        let result = self.locals.only(result);
+        if let Some(ScalarValue::Int64(axis)) = self.literals.get(&operands[1])
+            && let Some(axis) = usize::try_from(*axis).ok().filter(|axis| *axis < rank)
+        {
+            return Some(format!("{result} = {array}_n{axis};"));
+        }
+        let axis = self.locals.only(operands[1]);
+        let sizes: String = (0..rank).map(|axis| format!("{array}_n{axis}, ")).collect();
+        let operands = [axis.clone(), "INT64_C(0)".to_owned(), format!("INT64_C({rank})")];
+        let raise = self.raise(ip, "NULL", &operands.map(|operand| (operand, CType::I64)));
+        Some(format!(
+            "{{ int64_t sizes[] = {{ {sizes}0 }}, i = place_along({axis}, {rank}); \
+             if (CEMBRA_RARE((uint64_t)i >= {rank})) {{ int32_t k = CEMBRA_INDEX_OUT_OF_RANGE; {raise} }} {result} = sizes[i]; }}"
+        ))
     }
 }

@@ -67,7 +67,7 @@ impl Writer<'_> {
         match overload.primitive() {
             Some(Primitive::Get(element, _)) => return Some(self.get(ip, element, operands, result)),
             Some(Primitive::Set(element, _)) => return Some(self.set(ip, element, operands)),
-            Some(Primitive::Length) => return self.length(operands, result),
+            Some(Primitive::Length) => return self.length(ip, operands, result),
             _ => {}
         }
         recipes::statements(&CSyntax::Statement, overload, operands, result, &self.locals, |value| {

@@ -27,7 +27,7 @@ impl Writer<'_> {
     pub(super) fn table(&self, operation: Operation<'_>) -> Option<String> {
         let Operation { ip, overload, operands, result } = operation;
         match &**overload.name() {
-            SAME_LENGTH => {
+            SAME_LENGTH if self.locals.array(result).is_none() => {
                 let [length, before] = [0, 1].map(|position| self.locals.only(operands[position]));
                 let message = quoted("RuntimeError: dictionary changed size during iteration");
                 let raise = self.raise(ip, &message, &[]);

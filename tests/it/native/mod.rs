@@ -10,6 +10,7 @@ mod commands;
 mod coverage;
 mod decimals;
 mod edges;
+mod every_operator;
 mod folders;
 mod groups;
 mod kept_sweeps;

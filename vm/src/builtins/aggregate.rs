@@ -146,13 +146,17 @@ pub fn rows() -> Vec<Family> {
     ]
 }
 
-/// The element of the first argument; `None` if it is no array, or the edge is one of the other family.
+/// The element of the first argument; `None` if it is no array, the edge is one of the other family, or what follows is more than a
+/// BOOLEAN, the option.
 fn grouped(args: &[QType]) -> Option<ScalarType> {
-    match args {
-        [QType::Array(t), QType::Edge(class) | QType::EdgeToScalar(class), ..] if t.class != *class => None,
-        [QType::Array(t), ..] => Some(t.element),
-        _ => None,
-    }
+    let (t, options) = match args {
+        [QType::Array(t), QType::Edge(class) | QType::EdgeToScalar(class), options @ ..] => {
+            (t.class == *class).then_some((t, options))?
+        }
+        [QType::Array(t), options @ ..] => (t, options),
+        _ => return None,
+    };
+    (options.is_empty() || *options == [BOOLEAN]).then_some(t.element)
 }
 
 /// Appends a row for each parent without a look at one group after the other; `false` if it cannot.
