@@ -93,8 +93,7 @@ mod tests {
         let bar = StepBar::drawn_to(steps, ProgressDrawTarget::term_like(Box::new(screen.clone())));
         (0..done).for_each(|_| bar.step());
         bar.end();
-        let text = screen.0.lock().expect("no panic").clone();
-        text
+        screen.0.lock().expect("no panic").clone()
     }
 
     #[test]

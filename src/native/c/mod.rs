@@ -31,6 +31,7 @@ mod loops;
 mod makes;
 mod moved;
 mod operators;
+mod pairs;
 mod pieces;
 pub(in crate::native) mod recipes;
 mod reductions;
@@ -56,6 +57,7 @@ use crate::native::c::groups::{GROUPS, RANKS, RANKS_NEED, group_functions, needs
 use crate::native::c::lists::{LISTS, list_functions};
 use crate::native::c::locals::CType;
 use crate::native::c::moved::{MOVED, moved_functions};
+use crate::native::c::pairs::{PAIRS, pair_functions};
 use crate::native::c::pieces::PIECES;
 use crate::native::c::reductions::{REDUCTIONS, SPREAD, needs_reductions};
 use crate::native::c::region_text::REGIONS;
@@ -95,7 +97,7 @@ fn is_used(name: &str) -> bool {
     // Functions and macros; its locals are in nobody's way.
     let called = [
         PRELUDE, DECIMALS, PIECES, REGIONS, FOLDS, ROWS, GROUPS, SPREAD, REDUCTIONS, CHOSEN, MOVED, LISTS,
-        RANKS, TABLES,
+        RANKS, TABLES, PAIRS,
     ]
     .into_iter()
     .flat_map(|text| text.split('('))
@@ -129,6 +131,8 @@ fn is_used(name: &str) -> bool {
             "add_key_",
             "order_of_",
             "deviations_",
+            "products_",
+            "distances_",
         ]
         .iter()
         .any(is_of_folds);
@@ -238,6 +242,7 @@ impl Step<ProgramCall> for TranslateToC {
         text += rank_functions(program);
         text += chosen_functions(program);
         text += moved_functions(program);
+        text += pair_functions(program);
         text += list_functions(program);
         text += table_functions(program);
         text += if program.routines().iter().any(|routine| routine.parallel.is_some()) { PIECES } else { "" };

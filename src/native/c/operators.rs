@@ -34,7 +34,8 @@ impl Writer<'_> {
             .or_else(|| self.list(operation))
             .or_else(|| self.table(operation))
             .or_else(|| self.chosen(operation))
-            .or_else(|| self.moved(operation));
+            .or_else(|| self.moved(operation))
+            .or_else(|| self.summed_pairs(operation));
         if whole.is_some() {
             return whole;
         }
