@@ -17,10 +17,11 @@ use crate::native::operation::Operation;
 use crate::native::stage::ArrayLayout;
 use cembra_vm::builtins::bools::LOGICAL_IF;
 use cembra_vm::builtins::core::WHERE;
+use cembra_vm::builtins::nd::shape::SQUEEZE;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::ValueId;
-use cembra_vm::value::QType;
+use cembra_vm::value::{QType, ScalarType};
 
 impl Writer<'_> {
     /// The `cembra_array` of an array.
@@ -100,7 +101,7 @@ impl Writer<'_> {
                     .collect();
                 Some(format!("{{ {all}cembra_array t, *chosen = {chosen}; {made} {taken} }}"))
             }
-            "nd._transpose" | "nd._expand_dims" | "nd._squeeze" => {
+            "nd._transpose" | "nd._expand_dims" | SQUEEZE => {
                 let axes = self.axes_of(overload, operands[0], rank)?;
                 let list = |of: fn(&(String, String)) -> &String| {
                     axes.iter().map(of).map(String::as_str).collect::<Vec<_>>().join(", ")
@@ -138,7 +139,7 @@ impl Writer<'_> {
         let mut kept = (0..of.rank()).map(own);
         Some(match &**overload.name() {
             "nd._transpose" => axes.iter().map(own).collect(),
-            "nd._squeeze" => (0..of.rank()).filter(|axis| !axes.contains(*axis)).map(own).collect(),
+            SQUEEZE => (0..of.rank()).filter(|axis| !axes.contains(*axis)).map(own).collect(),
             _ => {
                 let new = ("1".to_owned(), "0".to_owned());
                 let axis = |axis| if axes.contains(axis) { Some(new.clone()) } else { kept.next() };
@@ -151,7 +152,7 @@ impl Writer<'_> {
     fn dropped_axes(&self, ip: usize, overload: &Overload, array: ValueId) -> String {
         let [_, QType::Axes(axes)] = overload.args() else { return String::new() };
         let value = self.locals.owner(array);
-        let dropped = axes.iter().filter(|_| &**overload.name() == "nd._squeeze");
+        let dropped = axes.iter().filter(|_| &**overload.name() == SQUEEZE);
         let message = quoted("an axis that is dropped has not the size 1");
         let refuse = |axis: usize| {
             let size = (format!("{value}_n{axis}"), CType::I64);
@@ -159,6 +160,19 @@ impl Writer<'_> {
             format!("if (CEMBRA_RARE({} != 1)) {{ int32_t k = CEMBRA_INDEX_OUT_OF_RANGE; {raise} }} ", size.0)
         };
         dropped.map(refuse).collect()
+    }
+
+    /// The only element of an array all of whose axes are dropped; `None` if the operator does not drop them.
+    pub(super) fn squeezed(&self, operation: Operation<'_>) -> Option<String> {
+        let Operation { ip, overload, operands, result } = operation;
+        if operation.name() != SQUEEZE || self.locals.array(result).is_some() {
+            return None;
+        }
+        let (array, element) = (self.locals.owner(operands[0]), self.locals.array(operands[0])?.element());
+        let (name, to) = (element_name(element), self.locals.only(result));
+        let value = if element == ScalarType::Boolean { "e != 0" } else { "e" };
+        let dropped = self.dropped_axes(ip, overload, operands[0]);
+        Some(format!("{{ {dropped}{name} e; memcpy(&e, {array}, sizeof e); {to} = {value}; }}"))
     }
 
     /// Gives an array to the caller, and a copy of one that is not this routine's own.

@@ -35,7 +35,8 @@ impl Writer<'_> {
             .or_else(|| self.table(operation))
             .or_else(|| self.chosen(operation))
             .or_else(|| self.moved(operation))
-            .or_else(|| self.summed_pairs(operation));
+            .or_else(|| self.summed_pairs(operation))
+            .or_else(|| self.squeezed(operation));
         if whole.is_some() {
             return whole;
         }
