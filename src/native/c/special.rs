@@ -32,6 +32,8 @@ pub(super) const ANGLES: &str = include_str!("angles.c");
 /// The ends of the names of functions for usual operands, and of those that say whether operands are none.
 const USUAL: &str = "_of_usual";
 const RARE: &str = "_is_rare";
+/// The end of the name of a function that loops call, if no operands are rare.
+const IN_LOOP: &str = "_in_loop";
 /// The end of the name of a function for rare operands.
 const OF_RARE: &str = "_of_rare";
 /// The ends of the names of what it is made of for the Faddeeva function: two angles, and the value by their cosines and sines.
@@ -222,12 +224,17 @@ impl Special {
     /// The text of the function, and of its fast path.
     pub(super) fn text(&self) -> String {
         let (ctype, name) = (self.ctype().name(), self.name());
-        let parts = self.parts().into_iter().chain(self.fast_parts()).map(|part| in_c(&part));
+        let in_loop = |part: Part| match part.name == name {
+            true => Part { name: format!("{name}{IN_LOOP}"), ..part },
+            false => part,
+        };
+        let parts = self.parts().into_iter().chain(self.fast_parts()).map(|part| in_c(&in_loop(part)));
         let mut text: String = parts.collect();
+        let (parameters, args) = (declared(self.ctype(), self.parameters()), self.parameters().join(", "));
         if !self.has_rare() {
-            return text;
+            let call = format!("{name}{IN_LOOP}({args})");
+            return text + &format!("static inline {ctype} {name}({parameters}) {{ return {call}; }}\n");
         }
-        let parameters = declared(self.ctype(), self.parameters());
         if let Some(ByTurns { function, angles: [first, second], value }) = self.by_turns() {
             text += &format!(
                 "static __attribute__((noinline, cold)) {ctype} {function}({parameters})\n{{\n    \
@@ -237,9 +244,8 @@ impl Special {
         let [usual, is_rare] = self.calls_of_parameters();
         text + &format!(
             "static inline {ctype} {name}({parameters})\n{{\n    \
-             return CEMBRA_RARE({is_rare}) ? ({ctype}){}({}) : {usual};\n}}\n",
-            self.function_of_rare(),
-            self.parameters().join(", ")
+             return CEMBRA_RARE({is_rare}) ? ({ctype}){}({args}) : {usual};\n}}\n",
+            self.function_of_rare()
         )
     }
 
@@ -295,10 +301,11 @@ impl Special {
         if self.lane == Lane::F32 { CType::F32 } else { CType::F64 }
     }
 
-    /// A call of the function; `None` if operands may be refused.
-    pub(in crate::native) fn total_call(&self, args: &[String]) -> Option<String> {
+    /// A call of the function in a loop; `None` if operands may be refused.
+    pub(super) fn total_call(&self, args: &[String]) -> Option<String> {
+        let end = if self.has_rare() { "" } else { IN_LOOP };
         let is_total = self.function.refusals == Refusals::Nothing;
-        is_total.then(|| format!("{}({})", self.name(), args.join(", ")))
+        is_total.then(|| format!("{}{end}({})", self.name(), args.join(", ")))
     }
 
     /// The statements of the operator; the functions raise what it refuses.
@@ -389,8 +396,14 @@ fn in_c(part: &Part) -> String {
     let lowered = Lowered::new(&CSyntax::Statement, &part.list, std::iter::once(part.value), |number, _| {
         part.parameters[usize::from(number)].to_owned()
     });
+    // Loops become vectors with these, however long they are; all else calls the function around them.
+    let inline = if [USUAL, RARE, IN_LOOP].iter().any(|end| part.name.ends_with(end)) {
+        "static inline __attribute__((always_inline))"
+    } else {
+        "static inline"
+    };
     format!(
-        "static inline {} {}({})\n{{\n    {}\n    return {};\n}}\n",
+        "{inline} {} {}({})\n{{\n    {}\n    return {};\n}}\n",
         part.gives.name(),
         part.name,
         declared(part.of, part.parameters),
