@@ -9,7 +9,7 @@
 //! Floats are added in double and rounded to their type row by row; integers stay what they are.
 //!
 //! A scan that knows of a group's rows only a sum, the greatest or how many there were takes the rows of all groups
-//! [as they come](crate::array::group_scan).
+//! as they come (`vm/src/array/group_scan.rs`).
 
 use crate::array::group_scan::{GroupScan, scan_groups};
 use crate::array::meter::{Meter, Scratch};
