@@ -209,7 +209,10 @@ fn folds_have_the_order_of_the_machine() {
         ["0", "1", "2", "tuple(0, 2)", "tuple(1, 2)", "tuple(0, 1), keep=true", "1, keep=true"];
     let names = ["sum", "mean", "min", "max", "prod", "any", "all", "count"];
     for (number, name) in names.into_iter().enumerate() {
-        for element in ["FLOAT64", "FLOAT32", "INT64", "BOOLEAN"] {
+        for (kind, element) in ["FLOAT64", "FLOAT32", "INT64", "BOOLEAN"].into_iter().enumerate() {
+            if !is_all() && (number + kind) % 2 == 1 {
+                continue;
+            }
             let of = format!("NDARRAY_{element}_N");
             let text = format!("nd.{name}(x)");
             let bound = compiled(&text, &[("x", array(rng, &of, &[1]))]);

@@ -186,7 +186,7 @@ fn every_operator_gives_what_the_interpreter_gives() {
     assert_eq!(refused, BTreeMap::new());
     let (_folder, cache) = sanitized();
     rng.shuffle(&mut cases);
-    let count = if is_all { cases.len() } else { 40 };
+    let count = if is_all { cases.len() } else { 24 };
     for (number, Case { text, kinds, bound }) in cases.iter().take(count).enumerate() {
         let layout = [ArrayLayout::Strided, ArrayLayout::Contiguous][number % 2];
         let library = library(&cache, bound, layout);

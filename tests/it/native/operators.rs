@@ -224,7 +224,7 @@ fn operators_in_rust_give_what_the_machine_gives() {
     let all = translated(&TranslateToRust);
     assert_eq!(all.len(), TRANSLATED_TO_RUST);
     let compiler = Compiler::find_for::<Rust>(None).expect("cargo has a compiler");
-    for (number, part) in chosen(&all, 12).chunks(2 * TOGETHER).enumerate() {
+    for (number, part) in chosen(&all, 20).chunks(2 * TOGETHER).enumerate() {
         let (folder, _) = fresh();
         for (_, source) in part {
             let path = folder.path().join(format!("{}.rs", source.entry));
@@ -248,7 +248,7 @@ fn operators_in_rust_give_what_the_machine_gives() {
 fn operators_in_c_give_what_the_machine_gives() {
     let all = translated(&TranslateToC::default());
     assert_eq!(all.len(), TRANSLATED);
-    let chosen = chosen(&all, 8);
+    let chosen = chosen(&all, 14);
     let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
     for (number, part) in chosen.chunks(TOGETHER).enumerate() {
         let (folder, _) = fresh();
