@@ -66,12 +66,12 @@ pub fn rows() -> Vec<Family> {
             |element| Some(with_number!(element, T => in_turn::<_, _, RunningMax>(running_max::<T>))),
         ),
         family(CUM_COUNT, "Number of present rows up to this one.", None, counts, |_| {
-            Some(in_turn::<_, _, PresentSoFar>(|of: Group<'_, Unit, i64>| {
+            Some(in_turn::<_, _, RowsSoFar<false>>(|of: Group<'_, Unit, i64>| {
                 write(of, |value| value as i64 + 1)
             }))
         }),
         family(ROW_OF_GROUP, "Number of the row in its group.", None, counts, |_| {
-            Some(in_turn::<_, _, RowsBefore>(|of: Group<'_, Unit, i64>| {
+            Some(in_turn::<_, _, RowsSoFar<true>>(|of: Group<'_, Unit, i64>| {
                 let rows = of.rows;
                 write(of, |value| rows.place(value))
             }))
@@ -207,10 +207,10 @@ where
     }
 }
 
-/// How many rows so far are present.
-struct PresentSoFar;
+/// How many rows up to this one are present; with `BEFORE`, how many rows there were before, missing ones too.
+struct RowsSoFar<const BEFORE: bool>;
 
-impl GroupScan<Unit> for PresentSoFar {
+impl<const BEFORE: bool> GroupScan<Unit> for RowsSoFar<BEFORE> {
     type State = i64;
     type Out = i64;
     const START: i64 = 0;
@@ -218,27 +218,12 @@ impl GroupScan<Unit> for PresentSoFar {
     #[inline(always)]
     fn next(count: &mut i64, _: Unit) -> i64 {
         *count += 1;
-        *count
-    }
-}
-
-/// How many rows there were before.
-struct RowsBefore;
-
-impl GroupScan<Unit> for RowsBefore {
-    type State = i64;
-    type Out = i64;
-    const START: i64 = 0;
-
-    #[inline(always)]
-    fn next(count: &mut i64, _: Unit) -> i64 {
-        *count += 1;
-        *count - 1
+        *count - i64::from(BEFORE)
     }
 
     #[inline(always)]
     fn skip(count: &mut i64) {
-        *count += 1;
+        *count += i64::from(BEFORE);
     }
 }
 

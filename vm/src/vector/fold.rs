@@ -171,7 +171,7 @@ pub trait Fold: 'static {
     /// True if parts may be those of any stretches, joined in their order: leaves and their tree change no bit.
     const HAS_ANY_PARTS: bool = false;
 
-    /// Leaves of up to so many elements have code of their own for each size.
+    /// Leaves of more elements have no code that knows their size; some of those of fewer have.
     const MOST_OF_OWN_SIZE: usize = 4;
 
     /// How a loop over registers takes elements in, if one can.
