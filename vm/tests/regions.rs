@@ -360,6 +360,46 @@ fn random_regions() {
     assert!(passed > 60 && raised > 3, "{passed} passed, {raised} raised");
 }
 
+/// Runs of all kinds on one frame in turn: rows that are all there, which strips take without asking more, and rows that are missing,
+/// rare, none, more than a chunk, or not as many.
+#[test]
+fn runs_of_all_kinds_in_turn() {
+    let mut rng = Rng::with_seed(0x1D);
+    let programs: [(&[&str], &[usize]); 6] = [
+        (&["math.subtract y x", "math.multiply @0 0.25", "math.add @1 x"], &[2]),
+        (&["math.trig.sin x", "math.add @0 y", "math.multiply @1 @1"], &[2, 1]),
+        (&["math.multiply x 2.0", "core._to_int32 @0"], &[1]),
+        (&["core.less x y", "core.where @0 x 2.5", "core.presence_and y @0"], &[2, 1]),
+        (&["math.maximum x y", "math._max @0", "math._min x", "array._count @0"], &[1, 2, 3, 0]),
+        (&["math.multiply x y", "math._sum @0"], &[1]),
+    ];
+    let (mut passed, mut raised) = (0, 0);
+    for (lines, read) in programs {
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        let rows = |rng: &mut Rng, count: usize, rare: usize, gap: usize| {
+            column(rng, ScalarType::Float64, count, |row| row + 1 == rare, |row| row % gap != gap - 1)
+        };
+        let one = rows(&mut rng, 1, 0, 64);
+        let mut case = Case::new(&[("x", &one), ("y", &one)], &lines, read);
+        for _ in 0..60 {
+            let count = *rng.choice(&[0, 1, 8, 63, 64, 200, 1000, 3000, 65_536, 65_537]).expect("some");
+            let of_y = if rng.u8(..12) == 0 { count + 1 } else { count };
+            let (rare, gap) = (rng.usize(..3 * count + 1), if rng.u8(..4) == 0 { 5 } else { usize::MAX });
+            let [x, y] = [(count, rare, usize::MAX), (of_y, 0, gap)]
+                .map(|(count, rare, gap)| rows(&mut rng, count, rare, gap));
+            for (name, value) in [("x", &x), ("y", &y)] {
+                let slot = case.bound.input_slot(name).expect("an input");
+                case.frame.write(slot, value).expect("a value of its type");
+            }
+            match case.check() {
+                Ok(_) => passed += 1,
+                Err(_) => raised += 1,
+            }
+        }
+    }
+    assert!(passed > 200 && raised > 20, "{passed} passed, {raised} raised");
+}
+
 /// A rare row at every place of a short column and around the ends of blocks, present or not.
 #[test]
 fn rare_rows_anywhere() {

@@ -433,7 +433,7 @@ const HASHES: [(&str, u64); 35] = [
     ("sqrt", 0x0A4C_2A92_E6CB_6103),
     ("cbrt", 0x37A5_194B_331E_D34C),
     ("cube", 0x6896_BC75_5724_C029),
-    ("fourth", 0x1B49_91FF_80EF_E17A),
+    ("fourth", 0x01C7_F522_5E16_2B2F),
     ("root", 0x0A4C_2A92_E6CB_6103),
     ("sin", 0x8F97_A2F0_1FDC_D227),
     ("cos", 0x4AED_C695_4138_7A84),

@@ -16,6 +16,9 @@ use cembra_vm::value::{ArrayRows, Category, NdRows, QType, ScalarValue, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Texts whose tokens are exchanged, unless another number is asked for.
+const USUAL: usize = 30_000;
+
 /// Instructions that a damaged program may run for.
 const FUEL: u64 = 2_000;
 
@@ -186,7 +189,8 @@ fn exchanged_tokens_are_survived() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % below
     };
-    for _ in 0..number("CEMBRA_HOSTILE", 30_000) {
+    let count = number("CEMBRA_HOSTILE", USUAL);
+    for _ in 0..count {
         let mut damaged = tokens[random(tokens.len())].clone();
         for _ in 0..=random(3) {
             let donor = &tokens[random(tokens.len())];
@@ -196,7 +200,10 @@ fn exchanged_tokens_are_survived() {
         outcomes.add(&damaged.concat());
     }
     println!("{outcomes:?}");
-    outcomes.check();
+    // Few texts need not have one that the slot checker refuses: it refuses one of thousands.
+    if count >= USUAL {
+        outcomes.check();
+    }
 }
 
 /// Cuts a text into words and single other characters.

@@ -7,8 +7,16 @@ use iced_x86::{
 };
 
 /// Registers with pointers of columns.
-const BASES: [Register; 7] =
-    [Register::R8, Register::R9, Register::R10, Register::R11, Register::RBX, Register::R12, Register::R13];
+const BASES: [Register; 8] = [
+    Register::R8,
+    Register::R9,
+    Register::R10,
+    Register::R11,
+    Register::RBX,
+    Register::R12,
+    Register::R13,
+    Register::R15,
+];
 
 /// Checks the code of the strip of a list.
 pub fn check(list: &List, code: &Code, what: &str) {

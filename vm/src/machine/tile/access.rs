@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 const FAR: usize = 8 << 20;
 
 /// Rows below which they do not, whatever their bytes.
-const FEWEST_FAR: usize = 1 << 16;
+pub(super) const FEWEST_FAR: usize = 1 << 16;
 
 /// Bytes of columns from which on results are streamed.
 const STREAMED: usize = 16 << 20;

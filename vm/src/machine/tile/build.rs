@@ -2,6 +2,7 @@
 
 use crate::machine::tile::choose::signature;
 use crate::machine::tile::columns::Columns;
+use crate::machine::tile::in_order::RowsInOrder;
 use crate::machine::tile::member_recipes::{self, Lanes, complete_if};
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
@@ -101,6 +102,7 @@ pub(in crate::machine) fn build(
         moving: columns.moving(&outputs),
         complete: Box::default(),
         complete_signature: 0,
+        in_order: RowsInOrder::of(group.extent, &columns.inputs),
         passes,
         strips,
         short,

@@ -35,6 +35,7 @@ mod chunk_folds;
 mod chunks;
 mod columns;
 mod folding;
+mod in_order;
 pub(super) mod kept;
 mod kept_run;
 mod lent;

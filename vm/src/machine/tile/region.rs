@@ -15,6 +15,7 @@ use crate::array::block::{Column, MAX_OPERANDS};
 use crate::array::fold_kernel::FoldKernel;
 use crate::array::scan::Direction;
 use crate::layout::TypedSlot;
+use crate::machine::tile::in_order::RowsInOrder;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::StripPlan;
@@ -59,6 +60,8 @@ pub(in crate::machine) struct Region {
     pub(super) complete: Box<[Presence]>,
     /// What a [variant](crate::machine::tile::strips::Variant) of strips is for then, of rows.
     pub(super) complete_signature: u64,
+    /// Where inputs stand, if all are whole arrays or values.
+    pub(super) in_order: Option<RowsInOrder>,
     /// Columns of rows that are read or written, not in scratch memory.
     pub(super) moving: Box<[u16]>,
     /// Why there are no more members.

@@ -59,18 +59,24 @@ impl Region {
     /// `frame` is a frame that the slots of inputs and outputs were verified for; `registers` are those of the run.
     unsafe fn run(&self, frame: *mut u8, registers: &Registers) -> Result<(), Box<MemberFault>> {
         // SAFETY: the caller's promise.
-        match unsafe { self.attempt(frame, registers, Attempt::First)? } {
+        let settled = unsafe {
+            match self.run_in_order(frame, registers) {
+                Some(settled) => settled?,
+                None => self.attempt(frame, registers, Attempt::First)?,
+            }
+        };
+        match settled {
             Settled::All => Ok(()),
             // SAFETY: as above; what it has written is written over.
-            Settled::NotFolds => unsafe { self.attempt(frame, registers, Attempt::Passes).map(|_| ()) },
+            Settled::NotAll => unsafe { self.attempt(frame, registers, Attempt::Passes).map(|_| ()) },
         }
     }
 
-    /// Computes all rows or elements, and says whether that has settled the results of folds.
+    /// Computes all rows or elements, and says whether that has settled all results.
     ///
     /// # Safety
     /// As [`Region::run`].
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn attempt(
         &self,
         frame: *mut u8,
@@ -103,7 +109,7 @@ impl Region {
                 self.run_at_once(choice, columns, presence, whole, arena, &mut []).map(|()| Settled::All)
             } else if let Some(strip) = choice.strip_of_lanes(rows).filter(|_| !is_lent) {
                 let has_folds = self.fold_chunk(strip, rows, columns, frame, registers);
-                has_folds.map(|is_settled| if is_settled { Settled::All } else { Settled::NotFolds })
+                has_folds.map(|is_settled| if is_settled { Settled::All } else { Settled::NotAll })
             } else {
                 let lent = if is_lent { self.lent(frame, arena) } else { &[] };
                 let (moving, uneven, runs) =
@@ -174,8 +180,8 @@ impl Region {
             Uneven::Rows(_) => fault,
             Uneven::Elements(elements) => Box::new(elements.locate(*fault)),
         })?;
-        if self.settle(folded, choice) == Settled::NotFolds {
-            return Ok(Settled::NotFolds);
+        if self.settle(folded, choice) == Settled::NotAll {
+            return Ok(Settled::NotAll);
         }
         if !self.folds.is_empty() {
             // SAFETY: the caller's promise.
@@ -226,7 +232,7 @@ impl Region {
     /// # Safety
     /// As [`Region::run`].
     #[inline(always)]
-    unsafe fn normalize(&self, frame: *mut u8, presence: &[Presence]) {
+    pub(super) unsafe fn normalize(&self, frame: *mut u8, presence: &[Presence]) {
         if presence.is_empty() {
             return;
         }
@@ -240,7 +246,7 @@ impl Region {
     ///
     /// # Safety
     /// As [`Region::run`].
-    unsafe fn place(
+    pub(super) unsafe fn place(
         &self,
         frame: *mut u8,
         rows: usize,
@@ -301,11 +307,11 @@ impl Region {
         };
         let is_open = folded.iter().any(|folded| folded.is_open);
         plan.open.count(is_open);
-        if is_open { Settled::NotFolds } else { Settled::All }
+        if is_open { Settled::NotAll } else { Settled::All }
     }
 
     /// Charges the rows that all members go over, and those seen through views, once.
-    fn charge(
+    pub(super) fn charge(
         &self,
         rows: usize,
         seen: usize,
@@ -353,7 +359,7 @@ unsafe fn array_at<'f>(frame: *mut u8, offset: u32) -> &'f mut ArrayRows {
 
 /// How a region is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Attempt {
+pub(super) enum Attempt {
     /// As it is chosen.
     First,
     /// Again, as passes, which take in rows in their order.
@@ -371,11 +377,11 @@ impl Attempt {
 
 /// What a run has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Settled {
+pub(super) enum Settled {
     /// All there is to compute.
     All,
-    /// All but folds, whose results depend on the order of rows.
-    NotFolds,
+    /// Not the results of folds that depend on the order of rows, or none, as there are rare rows: passes settle them.
+    NotAll,
 }
 
 /// All rows or elements of a region, as [`Blocks`] has them, and how they are computed.

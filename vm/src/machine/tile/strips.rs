@@ -138,6 +138,20 @@ impl LoadedStrip {
         }
     }
 
+    /// Computes all of so many rows, and counts whether it has fired; false if it has.
+    ///
+    /// # Safety
+    /// As [`run`](LoadedStrip::run).
+    #[inline(always)]
+    pub(super) unsafe fn run_once(&self, columns: &[Column], rows: usize) -> bool {
+        // SAFETY: the caller's promise.
+        let has_fired = unsafe { self.run(columns, 0..rows) };
+        if let Some(again) = &self.again {
+            again.fired.count(has_fired);
+        }
+        !has_fired
+    }
+
     /// Computes so many runs of as many rows; between two, cells and positions of columns move by the bytes that `steps` has for
     /// them. With steps that [take turns](ColumnSteps::in_turn) those behind the first run are of the turn with a number, which is 0
     /// with others. Leaves any pointers in columns.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! rdi columns   rsi row   rdx end   rcx constants   r8 runs   r9 steps      arguments, sysv64; the last two go to the stack
-//! r8 r9 r10 r11 rbx r12   pointers of columns; of others, loaded to r13 where they are wanted
-//! r14 scratch, positions of cells that are taken   r15 row / 8, of presence   rax result   rbp stack of the caller
+//! r8 r9 r10 r11 rbx r12 r15   pointers of columns; of others, loaded to r13 where they are wanted
+//! r14 scratch, positions of cells that are taken   r15 row / 8, if there is presence   rax result   rbp stack of the caller
 //! ```
 //!
 //! Rows are numbers, not moved pointers: one register counts, and every column is addressed by it.
@@ -13,9 +13,14 @@ use crate::strip::x86::group_shape::GroupShape;
 use crate::strip::x86::inst::{Address, Arg, Bank, Home, Inst, Kind, LoopBody, MAX_ARGS, View, WriteMask};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, OpKind, Register};
 
-/// Registers that hold pointers of columns.
-pub const BASES: [Register; 6] =
-    [Register::R8, Register::R9, Register::R10, Register::R11, Register::RBX, Register::R12];
+/// Registers for pointers of columns.
+const BASES: [Register; 7] =
+    [Register::R8, Register::R9, Register::R10, Register::R11, Register::RBX, Register::R12, Register::R15];
+
+/// Registers that hold pointers of columns; the last one has something else to hold if there is presence.
+pub fn bases(has_presence: bool) -> &'static [Register] {
+    if has_presence { &BASES[..6] } else { &BASES }
+}
 
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
@@ -34,6 +39,8 @@ pub struct Assembler<'f> {
     pub target: GroupShape,
     /// Columns, the most wanted first.
     columns: &'f [u16],
+    /// Registers with the pointers of the first ones.
+    bases: &'static [Register],
     /// Columns that are stored past the caches for now.
     streamed: &'f [(u16, usize)],
     encoder: Encoder,
@@ -52,12 +59,19 @@ pub struct Assembler<'f> {
 pub struct Forward(usize);
 
 impl<'f> Assembler<'f> {
-    /// Instructions that begin at an offset, with slots that begin at another one of the stack frame.
-    pub fn new(target: GroupShape, columns: &'f [u16], start: u64, slots: u32) -> Assembler<'f> {
+    /// Instructions that begin at an offset, with slots that begin at another one of the stack frame, and registers with pointers of
+    /// some columns.
+    pub fn new(
+        target: GroupShape,
+        (columns, bases): (&'f [u16], &'static [Register]),
+        start: u64,
+        slots: u32,
+    ) -> Assembler<'f> {
         let (encoder, jumps) = (Encoder::new(64), Vec::new());
         Assembler {
             target,
             columns,
+            bases,
             streamed: &[],
             encoder,
             start,
@@ -250,7 +264,7 @@ impl<'f> Assembler<'f> {
     /// The pointer of a column in a register.
     pub fn base(&mut self, number: u16) -> Result<Register, IcedError> {
         let position = self.columns.iter().position(|column| *column == number);
-        match position.and_then(|position| BASES.get(position)) {
+        match position.and_then(|position| self.bases.get(position)) {
             Some(base) => Ok(*base),
             None => {
                 self.load_base(Register::R13, number)?;

@@ -16,7 +16,7 @@
 //! Loops are tested at their end against the end of rows less the rows of an iteration, which rdx is meanwhile.
 
 use crate::strip::x86::constants::{Constants, Laid, REST_BITS, REST_NARROW, REST_WIDE};
-use crate::strip::x86::encode::{Allocated, Assembler, BASES, Forward};
+use crate::strip::x86::encode::{Allocated, Assembler, Forward, bases};
 use crate::strip::x86::folds::FoldsPlan;
 use crate::strip::x86::group_shape::GroupShape;
 use crate::strip::x86::inst::{Address, Home};
@@ -70,7 +70,8 @@ pub fn encode(function: &Function<'_>, constants: &mut Constants) -> Result<Enco
     let table = constants.bytes(&table);
     let start = constants.pool.len().next_multiple_of(64);
     let slots = constants.frame.next_multiple_of(64);
-    let assembler = Assembler::new(function.target, function.columns, start as u64, slots);
+    let columns = (function.columns, bases(function.has_presence));
+    let assembler = Assembler::new(function.target, columns, start as u64, slots);
     let mut layout = Layout { function, assembler, slots };
     layout.function(constants, table)?;
     let (code, instructions) = layout.assembler.finish();
@@ -227,7 +228,7 @@ impl Layout<'_> {
         for (place, number) in self.function.columns.iter().enumerate() {
             let offset = 8 * i64::from(*number);
             let step = self.assembler.at(Register::R14, Register::None, 1, offset + 16);
-            match BASES.get(place) {
+            match bases(self.function.has_presence).get(place) {
                 Some(base) => self.put(Instruction::with2(Code::Add_r64_rm64, *base, step)?)?,
                 None => {
                     let pointer = self.assembler.at(Register::RDI, Register::None, 1, offset);
@@ -255,13 +256,13 @@ impl Layout<'_> {
 
     /// Registers that belong to the caller and are written.
     fn saved(&self) -> Vec<Register> {
-        let bases = self.function.columns.len();
+        let columns = self.function.columns.len();
         let used = [
-            (Register::RBX, bases > 4),
-            (Register::R12, bases > 5),
+            (Register::RBX, columns > 4),
+            (Register::R12, columns > 5),
             (Register::R13, true),
             (Register::R14, true),
-            (Register::R15, self.function.has_presence),
+            (Register::R15, columns > 6 || self.function.has_presence),
         ];
         used.into_iter().filter(|(_, is_used)| *is_used).map(|(register, _)| register).collect()
     }
@@ -293,7 +294,7 @@ impl Layout<'_> {
             self.put(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64)?)?;
         }
         self.put(Instruction::with2(Code::Xor_r32_rm32, Register::EAX, Register::EAX)?)?;
-        for (base, number) in BASES.iter().zip(self.function.columns) {
+        for (base, number) in bases(self.function.has_presence).iter().zip(self.function.columns) {
             self.assembler.load_base(*base, *number)?;
         }
         Ok(())

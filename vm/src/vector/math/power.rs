@@ -26,11 +26,11 @@ const LOG_TAIL: [f64; 9] = [
 /// 2/3, which no binary number is.
 const TWO_THIRDS: Double<f64> = Double { high: 2.0 / 3.0, low: 3.700743415417188e-17 };
 
-/// Below it the rest of a third or fourth power may be too small for a number.
-const SMALL: f64 = power_of_2(-220);
+/// Squares from which on third powers are infinite; below it what their rest counts is a number.
+const INFINITE_CUBE: f64 = power_of_2(684);
 
-/// What smaller numbers are multiplied by first.
-const GROWTH: f64 = power_of_2(200);
+/// The same for fourth powers.
+const INFINITE_FOURTH: f64 = power_of_2(520);
 
 /// x to the power y.
 pub struct Pow;
@@ -75,37 +75,26 @@ fn power<N: Real>(x: N, y: N) -> N {
     scale(value.value(), n)
 }
 
-/// A number that is not small, and its square.
+/// The square times a factor, rounded once but for what its rest counts, the rest times a slope, which is rounded before: that
+/// shows where the result is below `2^-969` only. From a limit of the square on the result is infinite.
 #[inline(always)]
-fn square<N: Real>(x: N) -> (N, Double<N>, N::Mask) {
-    let is_small = x.abs().lt(SMALL);
-    let x = x * N::select(is_small, GROWTH, 1.0);
-    (x, Double::product(x, x), is_small)
-}
-
-/// The square times a factor, rounded once but for what is below its rest; `slope` is what the square's own rest counts.
-#[inline(always)]
-fn square_times<N: Real>(square: Double<N>, factor: N, slope: N) -> N {
-    let value = square.high * factor;
-    let rest = slope.fma(square.low, square.high.fma(factor, -value));
-    // Of zeros the sum would lose the sign.
-    let size = value.abs();
-    N::select(size.gt(0.0) & size.lt(f64::INFINITY), value + rest, value)
+fn square_times<N: Real>(square: Double<N>, factor: N, slope: N, limit: impl Into<N>) -> N {
+    let value = square.high.fma(factor, slope * square.low);
+    N::select(square.high.lt(limit), value, square.high * factor)
 }
 
 impl Unary for Cube {
     #[inline(always)]
     fn lane<N: Real>(x: N) -> N {
-        let (x, square, is_small) = square(x);
-        square_times(square, x, x) * N::select(is_small, power_of_2(-600), 1.0)
+        square_times(Double::product(x, x), x, x, INFINITE_CUBE)
     }
 }
 
 impl Unary for Fourth {
     #[inline(always)]
     fn lane<N: Real>(x: N) -> N {
-        let (_, square, is_small) = square(x);
-        square_times(square, square.high, square.high * 2.0) * N::select(is_small, power_of_2(-800), 1.0)
+        let square = Double::product(x, x);
+        square_times(square, square.high, square.high * 2.0, INFINITE_FOURTH)
     }
 }
 
@@ -119,11 +108,10 @@ impl Unary for Root {
 /// [`Cube`] or [`Fourth`].
 #[inline(always)]
 fn cube_or_fourth<N: Real>(x: N, is_fourth: N::Mask) -> N {
-    let (x, square, is_small) = square(x);
+    let square = Double::product(x, x);
     let factor = N::select(is_fourth, square.high, x);
     let slope = N::select(is_fourth, square.high * 2.0, x);
-    let shrinks = N::select(is_fourth, power_of_2(-800), power_of_2(-600));
-    square_times(square, factor, slope) * N::select(is_small, shrinks, 1.0)
+    square_times(square, factor, slope, N::select(is_fourth, INFINITE_FOURTH, INFINITE_CUBE))
 }
 
 impl Binary for Pow {

@@ -1,0 +1,148 @@
+//! Rows in order: a region of rows whose inputs are whole arrays of the frame and plain values, while no row is missing.
+//!
+//! ```text
+//! any run          views, loans, presence | sizes | room | strips or passes, and which | blocks
+//! rows in order                           | sizes | room | the strip of complete rows
+//! ```
+//!
+//! What a run finds out before its first row takes longer than some hundred rows do. A run that is as most are looks for no more
+//! than it has to. Any other one, or one that is wrong, is left as it is to the code for all of them, which says what is wrong.
+
+use crate::array::block::Column;
+use crate::array::fold_kernel::CHUNK;
+use crate::array::meter::Meter;
+use crate::layout::handle::ArrayHandle;
+use crate::machine::tile::access::{Access, FEWEST_FAR};
+use crate::machine::tile::plan::Extent;
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
+use crate::machine::tile::run::{Attempt, Settled};
+use crate::machine::tile::strips::{LoadedStrip, StripPlan};
+use crate::operator::cell::{Registers, Strips};
+use crate::value::ScalarType;
+
+// Rows of a chunk come from near caches, so that there is one way to reach them.
+const _: () = assert!(CHUNK <= FEWEST_FAR);
+
+/// Where the inputs of a region stand.
+#[derive(Debug)]
+pub(super) struct RowsInOrder {
+    arrays: Box<[Rows]>,
+    /// Columns of one value for all rows, and its offset.
+    values: Box<[(u16, u32)]>,
+}
+
+/// An input that is an array.
+#[derive(Debug)]
+struct Rows {
+    column: u16,
+    /// Offset of its slot.
+    offset: u32,
+    element: ScalarType,
+}
+
+impl RowsInOrder {
+    /// Those of a region with these inputs; nothing if one of them is seen through a view or may be a missing value.
+    pub(super) fn of(extent: Extent, inputs: &[Input]) -> Option<RowsInOrder> {
+        let (mut arrays, mut values) = (Vec::new(), Vec::new());
+        for (column, input) in (0..).zip(inputs) {
+            match input.place {
+                InputPlace::Array { offset, element } if input.through.is_empty() => {
+                    arrays.push(Rows { column, offset, element });
+                }
+                InputPlace::Scalar { offset, presence: None, .. } => values.push((column, offset)),
+                _ => return None,
+            }
+        }
+        (extent == Extent::Rows).then(|| RowsInOrder { arrays: arrays.into(), values: values.into() })
+    }
+}
+
+impl StripPlan {
+    /// The strip that is all there is to run for rows of which none is missing, if it is compiled, and the most rows that it may
+    /// take at a time.
+    #[inline(always)]
+    fn of_complete_rows(&self, signature: u64, strips: Strips) -> Option<(&LoadedStrip, usize)> {
+        let mut variant = self.variants.get()?;
+        while (variant.signature, variant.access) != (signature, Access::Cached) {
+            variant = variant.next.get()?;
+        }
+        let [strip] = variant.strips.as_deref()? else { return None };
+        if !self.schedule.is_one_strip || strips == Strips::Never {
+            return None;
+        }
+        if self.has_folds {
+            let is_usual = self.open.is_usual() || self.can_fire || !strip.has_lanes_only();
+            return (!is_usual).then_some((strip, CHUNK));
+        }
+        let is_usual = self.can_fire && self.has_usual_rare_rows();
+        (!is_usual).then_some((strip, self.schedule.at_once))
+    }
+}
+
+impl Region {
+    /// Computes all rows where they are in order, and says whether that has settled all results; nothing if they are not, or too many,
+    /// or if no strip is compiled.
+    ///
+    /// # Safety
+    /// As [`Region::run`].
+    #[inline(always)]
+    pub(super) unsafe fn run_in_order(
+        &self,
+        frame: *mut u8,
+        registers: &Registers,
+    ) -> Option<Result<Settled, Box<MemberFault>>> {
+        let (inputs, plan) = (self.in_order.as_ref()?, self.strips.as_ref()?);
+        let (strip, most) = plan.of_complete_rows(self.complete_signature, registers.strips)?;
+        // SAFETY: registers of a run point to its arena and its meter.
+        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
+        let columns = arena.alloc_slice_copy(&self.columns);
+        let mut rows = None;
+        for input in &inputs.arrays {
+            // SAFETY: the caller's promise: array slots hold array handles.
+            let array = match unsafe { &*frame.add(input.offset as usize).cast::<ArrayHandle>() } {
+                ArrayHandle::Owned(array) => &**array,
+                ArrayHandle::Shared(array) => &**array,
+                ArrayHandle::Lent(_) => return None,
+            };
+            let are_as_many = *rows.get_or_insert(array.len()) == array.len();
+            if array.element() != input.element || array.presence().is_some() || !are_as_many {
+                return None;
+            }
+            columns[input.column as usize].data = array.bytes().as_ptr();
+        }
+        for (column, offset) in &inputs.values {
+            columns[*column as usize].data = frame.wrapping_add(*offset as usize);
+        }
+        let rows = rows.filter(|rows| (1..=most).contains(rows))?;
+        // SAFETY: the caller's promise; no input shares the array of an output; columns have these rows then. No more than most
+        // rows of a strip that is not for a block are taken at a time.
+        let outcome = unsafe {
+            self.make_room(frame, rows, columns, meter).and_then(|()| match plan.has_folds {
+                true => self.fold_chunk(strip, rows, columns, frame, registers),
+                false => Ok(strip.run_once(columns, rows)),
+            })
+        };
+        Some(outcome.map(|is_settled| {
+            // SAFETY: the caller's promise.
+            unsafe { self.normalize(frame, &self.complete) };
+            if is_settled { Settled::All } else { Settled::NotAll }
+        }))
+    }
+
+    /// Charges rows in order, and makes room for results.
+    ///
+    /// # Safety
+    /// As [`Region::place`].
+    #[inline(always)]
+    unsafe fn make_room(
+        &self,
+        frame: *mut u8,
+        rows: usize,
+        columns: &mut [Column],
+        meter: &Meter<'_>,
+    ) -> Result<(), Box<MemberFault>> {
+        self.charge(rows, 0, meter, Attempt::First)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.place(frame, rows, columns, &self.complete, meter) }
+    }
+}
