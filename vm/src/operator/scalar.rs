@@ -27,6 +27,11 @@ pub(crate) struct ScalarKernel {
 /// The types and the code of a scalar kernel.
 pub(crate) type Typed = (Vec<QType>, QType, ScalarKernel);
 
+/// The operands that may stand in accumulators, the first ones.
+fn carried(accumulators: [Option<Accumulator>; 2]) -> [Carried; 2] {
+    [0, 1].map(|operand| Carried { operand, accumulator: accumulators[operand] })
+}
+
 /// Kernels of a number of operands: their constructor, the same with other code over rows, and code on single values.
 macro_rules! kernels {
     (
@@ -48,9 +53,7 @@ macro_rules! kernels {
             F: Fn($($A),+) -> O + Copy + Send + Sync + 'static,
             $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
         {
-            let accumulators: [Option<Accumulator>; 2] = $carried;
-            let carried = [0, 1].map(|operand| Carried { operand, accumulator: accumulators[operand] });
-            let mut threaded = Threaded::new($run::<F, $($A,)+ R, O, 0>, carried, R::ACCUMULATOR);
+            let mut threaded = Threaded::new($run::<F, $($A,)+ R, O, 0>, carried($carried), R::ACCUMULATOR);
             let $modes = &mut threaded.modes;
             $further
             (vec![$($A::plain_qtype()),+], R::plain_qtype(), ScalarKernel { threaded, block })

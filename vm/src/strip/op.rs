@@ -193,7 +193,7 @@ pub enum Op {
 
 impl Op {
     /// The terms that it is made of, in order.
-    pub fn operands(&self) -> impl Iterator<Item = Term> {
+    pub fn operands(&self) -> impl Iterator<Item = Term> + use<> {
         let operands = match *self {
             Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) => [None; 3],
             Op::Unary(_, x) | Op::Shift(_, x, _) | Op::Cast(x) | Op::Bits(x) => [Some(x), None, None],

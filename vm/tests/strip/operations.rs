@@ -74,6 +74,32 @@ fn comparisons_and_choices_on_special_numbers() {
     }
 }
 
+/// Fused operations take the opposites of operands by themselves, wherever these stand; one that others read as well stays.
+#[test]
+fn fused_operations_on_opposites() {
+    for (lane, orders) in [(Lane::F64, 6), (Lane::F32, 2)] {
+        for (order, opposites) in (0..orders).flat_map(|order| (0..8).map(move |bits| (order, bits))) {
+            let what = format!("fma of {lane:?}, order {order}, opposites {opposites:03b}");
+            check_on_pairs(lane, &what, |list, x, y| {
+                let literal = match lane {
+                    Lane::F64 => list.literal(lane, 1.5f64.to_bits()),
+                    _ => list.literal(lane, 1.5f32.to_bits().into()),
+                };
+                let ordered =
+                    [[x, y, literal], [x, literal, y], [literal, x, y], [x, x, y], [x, y, y], [x, x, x]]
+                        [order];
+                let [a, b, c] = std::array::from_fn(|operand| {
+                    let is_opposite = opposites >> operand & 1 == 1;
+                    if is_opposite { list.unary(UnaryOp::Neg, ordered[operand]) } else { ordered[operand] }
+                });
+                let fused = list.fma(a, b, c);
+                list.store(3, a);
+                fused
+            });
+        }
+    }
+}
+
 /// Comparisons that only one `and` reads, of which AVX-512 computes one under the mask of the other operand: either
 /// operand, an opposite, a mask that others read as well.
 #[test]

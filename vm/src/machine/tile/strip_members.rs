@@ -6,7 +6,7 @@ use crate::machine::tile::member_recipes::{Lanes, MemberRecipe};
 use crate::machine::tile::strip_order::{Item, order};
 use crate::operator::Kernel;
 use crate::value::{Axes, QType};
-use crate::vector::first_stage::FirstStage;
+use crate::vector::first_stage::{FirstStage, SumOf};
 
 /// What strips take in, and the order that members have then.
 pub(super) struct FoldsAndOrder {
@@ -143,10 +143,14 @@ fn folds(
     folds
 }
 
-/// True if a member is a fold that keeps the least or greatest, which a pass takes twice as long for as a strip.
-pub(super) fn is_extreme(columns: &Columns<'_>, member: usize) -> bool {
+/// True if a member is a fold that gains in a strip of its own, as it takes rows in in any order: the least or greatest, which a pass
+/// takes twice as long for, and sums of integers, which one call takes in where passes go by blocks.
+pub(super) fn folds_any_order(columns: &Columns<'_>, member: usize) -> bool {
+    use FirstStage::{Greatest, Least, Sum};
     match columns.kernels[member] {
-        Kernel::Fold { fold, .. } => matches!(fold.first, Some(FirstStage::Least | FirstStage::Greatest)),
+        Kernel::Fold { fold, .. } => {
+            matches!(fold.first, Some(Least | Greatest | Sum(SumOf::Integers | SumOf::Halves)))
+        }
         _ => false,
     }
 }

@@ -10,7 +10,7 @@ use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strip_members::{
-    FoldsAndOrder, folds_and_order, goes_by_runs, is_extreme, is_side_by_side,
+    FoldsAndOrder, folds_and_order, folds_any_order, goes_by_runs, is_side_by_side,
 };
 use crate::machine::tile::strip_order::Item;
 use crate::machine::tile::strips::{Group, Recording, StripPlan};
@@ -108,7 +108,7 @@ fn is_slow(columns: &Columns<'_>, member: usize) -> bool {
 fn can_gain(columns: &Columns<'_>) -> bool {
     let gains = |member: usize| {
         is_slow(columns, member)
-            || is_extreme(columns, member)
+            || folds_any_order(columns, member)
             || goes_by_runs(columns, member)
             || is_side_by_side(columns.kernels[member], columns.qtype(columns.operands[member][0]))
     };
@@ -154,8 +154,9 @@ impl Members<'_, '_> {
             let Item::Pass(member) = *item else { continue };
             let has_recipe = self.recipes[member].is_some();
             let is_slow = is_slow(self.columns, member) && has_recipe;
-            let is_fold =
-                (self.is_side_by_side || is_extreme(self.columns, member)) && self.fold_of[member].is_some();
+            let is_fold = self.fold_of[member].as_ref().is_some_and(|fold| {
+                self.is_side_by_side || fold.merge.is_some() && folds_any_order(self.columns, member)
+            });
             let gains_runs = have_whole_runs && goes_by_runs(self.columns, member) && has_recipe;
             if is_slow || is_fold || gains_runs {
                 *item = Item::Strip { members: vec![member], stored: vec![member] };

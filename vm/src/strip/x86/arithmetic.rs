@@ -185,17 +185,18 @@ impl Lower<'_> {
         self.def(code(codes, form), view, [operand, Arg::Immediate(bits)])
     }
 
-    /// `a * b + c`, rounded once. The result takes the register of one operand.
-    pub fn fma(&mut self, lane: Lane, a: Parts, b: Parts, c: Parts) -> Parts {
-        Parts::new(a.len(), |part| {
-            let (a, b, c) = (a.part(part), b.part(part), c.part(part));
+    /// `a * b + c`, rounded once, of operands or their opposites. The result takes the register of one operand.
+    pub fn fma(&mut self, lane: Lane, a: (Parts, bool), b: (Parts, bool), c: (Parts, bool)) -> Parts {
+        let [of_213, of_231] = codes::FUSED[usize::from(a.1 != b.1)][usize::from(c.1)];
+        Parts::new(a.0.len(), |part| {
+            let (a, b, c) = (a.0.part(part), b.0.part(part), c.0.part(part));
             let has_home = |v: Virtual| self.body.virtuals[v.index()].home.is_some();
             // The operand that may be in memory is the addend if it has a home, as coefficients have; else a factor.
             let (codes, changed, read, last) = match (has_home(a), has_home(b), has_home(c)) {
-                (false, _, true) => (&codes::FMA_213, a, b, c),
-                (true, false, true) => (&codes::FMA_213, b, a, c),
-                (true, _, _) => (&codes::FMA_231, c, b, a),
-                (false, ..) => (&codes::FMA_231, c, a, b),
+                (false, _, true) => (of_213, a, b, c),
+                (true, false, true) => (of_213, b, a, c),
+                (true, _, _) => (of_231, c, b, a),
+                (false, ..) => (of_231, c, a, b),
             };
             self.fused(codes, lane, changed, read, last)
         })

@@ -112,13 +112,71 @@ pub static FMA_213: Codes = [
 ];
 
 /// `b * c + a`, to the place of the first.
-pub static FMA_231: Codes = [
+static FMA_231: Codes = [
     VEX_Vfmadd231pd_ymm_ymm_ymmm256,
     EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er,
     VEX_Vfmadd231ps_ymm_ymm_ymmm256,
     EVEX_Vfmadd231ps_ymm_k1z_ymm_ymmm256b32,
     EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er,
 ];
+
+/// `b * a - c`, to the place of the first.
+static FMS_213: Codes = [
+    VEX_Vfmsub213pd_ymm_ymm_ymmm256,
+    EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er,
+    VEX_Vfmsub213ps_ymm_ymm_ymmm256,
+    EVEX_Vfmsub213ps_ymm_k1z_ymm_ymmm256b32,
+    EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er,
+];
+
+/// `b * c - a`, to the place of the first.
+static FMS_231: Codes = [
+    VEX_Vfmsub231pd_ymm_ymm_ymmm256,
+    EVEX_Vfmsub231pd_zmm_k1z_zmm_zmmm512b64_er,
+    VEX_Vfmsub231ps_ymm_ymm_ymmm256,
+    EVEX_Vfmsub231ps_ymm_k1z_ymm_ymmm256b32,
+    EVEX_Vfmsub231ps_zmm_k1z_zmm_zmmm512b32_er,
+];
+
+/// `-(b * a) + c`, to the place of the first.
+static FNMA_213: Codes = [
+    VEX_Vfnmadd213pd_ymm_ymm_ymmm256,
+    EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er,
+    VEX_Vfnmadd213ps_ymm_ymm_ymmm256,
+    EVEX_Vfnmadd213ps_ymm_k1z_ymm_ymmm256b32,
+    EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er,
+];
+
+/// `-(b * c) + a`, to the place of the first.
+static FNMA_231: Codes = [
+    VEX_Vfnmadd231pd_ymm_ymm_ymmm256,
+    EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er,
+    VEX_Vfnmadd231ps_ymm_ymm_ymmm256,
+    EVEX_Vfnmadd231ps_ymm_k1z_ymm_ymmm256b32,
+    EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er,
+];
+
+/// `-(b * a) - c`, to the place of the first.
+static FNMS_213: Codes = [
+    VEX_Vfnmsub213pd_ymm_ymm_ymmm256,
+    EVEX_Vfnmsub213pd_zmm_k1z_zmm_zmmm512b64_er,
+    VEX_Vfnmsub213ps_ymm_ymm_ymmm256,
+    EVEX_Vfnmsub213ps_ymm_k1z_ymm_ymmm256b32,
+    EVEX_Vfnmsub213ps_zmm_k1z_zmm_zmmm512b32_er,
+];
+
+/// `-(b * c) - a`, to the place of the first.
+static FNMS_231: Codes = [
+    VEX_Vfnmsub231pd_ymm_ymm_ymmm256,
+    EVEX_Vfnmsub231pd_zmm_k1z_zmm_zmmm512b64_er,
+    VEX_Vfnmsub231ps_ymm_ymm_ymmm256,
+    EVEX_Vfnmsub231ps_ymm_k1z_ymm_ymmm256b32,
+    EVEX_Vfnmsub231ps_zmm_k1z_zmm_zmmm512b32_er,
+];
+
+/// By whether the opposite of the product is taken, then of the addend: an instruction for each place of the addend.
+pub static FUSED: [[[&Codes; 2]; 2]; 2] =
+    [[[&FMA_213, &FMA_231], [&FMS_213, &FMS_231]], [[&FNMA_213, &FNMA_231], [&FNMS_213, &FNMS_231]]];
 
 /// Bits set in both.
 pub static AND: Codes = [

@@ -13,7 +13,7 @@
 //! computes on whatever stands in the other lanes.
 
 use crate::strip::list::List;
-use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term};
+use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term, UnaryOp};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
 use crate::strip::x86::folds::FoldPlan;
@@ -115,10 +115,24 @@ pub fn reads(list: &List) -> Vec<u32> {
     }
     for (term, op, _) in list.terms().rev() {
         if reads[term.index()] > 0 {
-            op.operands().for_each(|operand| reads[operand.index()] += 1);
+            operands(list, op).for_each(|operand| reads[operand.index()] += 1);
         }
     }
     reads
+}
+
+/// The terms that instructions of an operation read: those that fuse take the opposite of a factor or an addend by themselves.
+pub fn operands(list: &List, op: Op) -> impl Iterator<Item = Term> {
+    let fuses = matches!(op, Op::Fma(..));
+    op.operands().map(move |term| if fuses { signed(list, term).0 } else { term })
+}
+
+/// What a term is the opposite of, and true; else the term itself.
+fn signed(list: &List, term: Term) -> (Term, bool) {
+    match list.op(term) {
+        Op::Unary(UnaryOp::Neg, x) => (x, true),
+        _ => (term, false),
+    }
 }
 
 /// What is lowered.
@@ -237,7 +251,10 @@ impl Lower<'_> {
                 Lowered::Number(self.shift(op, lane, x, bits))
             }
             Op::Fma(a, b, c) => {
-                let (a, b, c) = (self.number(copy, a), self.number(copy, b), self.number(copy, c));
+                let [a, b, c] = [a, b, c].map(|term| {
+                    let (term, is_opposite) = signed(self.list, term);
+                    (self.number(copy, term), is_opposite)
+                });
                 Lowered::Number(self.fma(lane, a, b, c))
             }
             Op::Cast(x) => {

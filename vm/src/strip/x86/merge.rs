@@ -14,6 +14,7 @@
 
 use crate::strip::list::List;
 use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term};
+use crate::strip::x86::lower::operands;
 
 /// How a choice is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ pub fn merges(list: &List, reads: &[u32], has_masked_operations: bool) -> Merges
             continue;
         }
         let dies_here = last[no.index()] == term.index() && is_computed(list.op(no));
-        let reads_other = || list.op(yes).operands().any(|operand| operand == no);
+        let reads_other = || operands(list, list.op(yes)).any(|operand| operand == no);
         if has_masked_operations
             && is_only_here(yes)
             && is_plain(list.op(yes))
@@ -109,7 +110,7 @@ fn defer_comparisons(list: &List, reads: &[u32], is_deferred: &mut [bool]) {
 fn last_reads(list: &List, reads: &[u32]) -> Vec<usize> {
     let mut last = vec![0; list.terms().len()];
     for (term, op, _) in list.terms().filter(|(term, ..)| reads[term.index()] > 0) {
-        op.operands().for_each(|operand| last[operand.index()] = term.index());
+        operands(list, op).for_each(|operand| last[operand.index()] = term.index());
     }
     for sink in list.sinks() {
         last[sink.term().index()] = usize::MAX;

@@ -80,7 +80,7 @@ fn power<N: Real>(x: N, y: N) -> N {
 #[inline(always)]
 fn square_times<N: Real>(square: Double<N>, factor: N, slope: N, limit: impl Into<N>) -> N {
     let value = square.high.fma(factor, slope * square.low);
-    N::select(square.high.lt(limit), value, square.high * factor)
+    N::select(square.high.ge(limit), square.high * factor, value)
 }
 
 impl Unary for Cube {
