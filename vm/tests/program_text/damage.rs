@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Texts whose tokens are exchanged, unless another number is asked for.
-const USUAL: usize = 30_000;
+const USUAL: u64 = 30_000;
 
 /// Instructions that a damaged program may run for.
 const FUEL: u64 = 2_000;
