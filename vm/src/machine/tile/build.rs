@@ -2,11 +2,10 @@
 
 use crate::machine::tile::choose::signature;
 use crate::machine::tile::columns::Columns;
-use crate::machine::tile::in_order::RowsInOrder;
 use crate::machine::tile::member_recipes::{self, Lanes, complete_if};
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
-    Fold, Input, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region,
+    Fold, Input, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region, RowsInOrder,
 };
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::{Scratch, place_bytes};

@@ -14,31 +14,13 @@ use crate::array::meter::Meter;
 use crate::layout::handle::ArrayHandle;
 use crate::machine::tile::access::{Access, FEWEST_FAR};
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region};
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region, Rows, RowsInOrder};
 use crate::machine::tile::run::{Attempt, Settled};
 use crate::machine::tile::strips::{LoadedStrip, StripPlan};
 use crate::operator::cell::{Registers, Strips};
-use crate::value::ScalarType;
 
 // Rows of a chunk come from near caches, so that there is one way to reach them.
 const _: () = assert!(CHUNK <= FEWEST_FAR);
-
-/// Where the inputs of a region stand.
-#[derive(Debug)]
-pub(super) struct RowsInOrder {
-    arrays: Box<[Rows]>,
-    /// Columns of one value for all rows, and its offset.
-    values: Box<[(u16, u32)]>,
-}
-
-/// An input that is an array.
-#[derive(Debug)]
-struct Rows {
-    column: u16,
-    /// Offset of its slot.
-    offset: u32,
-    element: ScalarType,
-}
 
 impl RowsInOrder {
     /// Those of a region with these inputs; nothing if one of them is seen through a view or may be a missing value.

@@ -15,7 +15,6 @@ use crate::array::block::{Column, MAX_OPERANDS};
 use crate::array::fold_kernel::FoldKernel;
 use crate::array::scan::Direction;
 use crate::layout::TypedSlot;
-use crate::machine::tile::in_order::RowsInOrder;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::machine::tile::strips::StripPlan;
@@ -166,6 +165,26 @@ pub(super) enum InputPlace {
         /// Its bits, if it is a literal.
         literal: Option<u64>,
     },
+}
+
+/// Where the inputs of a region stand, if all are [in order](super::in_order).
+#[derive(Debug)]
+pub(super) struct RowsInOrder {
+    /// The arrays.
+    pub(super) arrays: Box<[Rows]>,
+    /// Columns of one value for all rows, and its offset.
+    pub(super) values: Box<[(u16, u32)]>,
+}
+
+/// An input that is an array.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// Its column.
+    pub(super) column: u16,
+    /// Offset of its slot.
+    pub(super) offset: u32,
+    /// Type of its rows.
+    pub(super) element: ScalarType,
 }
 
 /// An operator on columns.

@@ -13,13 +13,13 @@
 //! computes on whatever stands in the other lanes.
 
 use crate::strip::list::List;
-use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term, UnaryOp};
+use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
 use crate::strip::x86::folds::FoldPlan;
 use crate::strip::x86::group_shape::{GroupShape, Parts};
 use crate::strip::x86::inst::{Address, Arg, Home, Inst, LoopBody, MAX_ARGS, View, Virtual};
-use crate::strip::x86::merge::{Choice, Merges};
+use crate::strip::x86::merge::{Choice, Merges, operands, signed};
 use hashbrown::HashMap;
 
 /// The rows that a body computes.
@@ -119,20 +119,6 @@ pub fn reads(list: &List) -> Vec<u32> {
         }
     }
     reads
-}
-
-/// The terms that instructions of an operation read: those that fuse take the opposite of a factor or an addend by themselves.
-pub fn operands(list: &List, op: Op) -> impl Iterator<Item = Term> {
-    let fuses = matches!(op, Op::Fma(..));
-    op.operands().map(move |term| if fuses { signed(list, term).0 } else { term })
-}
-
-/// What a term is the opposite of, and true; else the term itself.
-fn signed(list: &List, term: Term) -> (Term, bool) {
-    match list.op(term) {
-        Op::Unary(UnaryOp::Neg, x) => (x, true),
-        _ => (term, false),
-    }
 }
 
 /// What is lowered.

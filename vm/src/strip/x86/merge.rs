@@ -13,8 +13,7 @@
 //! any more.
 
 use crate::strip::list::List;
-use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term};
-use crate::strip::x86::lower::operands;
+use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term, UnaryOp};
 
 /// How a choice is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +102,20 @@ fn defer_comparisons(list: &List, reads: &[u32], is_deferred: &mut [bool]) {
         if let Some(comparison) = [y, x].into_iter().find(is_comparison) {
             is_deferred[comparison.index()] = true;
         }
+    }
+}
+
+/// The terms that instructions of an operation read: those that fuse take the opposite of a factor or an addend by themselves.
+pub fn operands(list: &List, op: Op) -> impl Iterator<Item = Term> {
+    let fuses = matches!(op, Op::Fma(..));
+    op.operands().map(move |term| if fuses { signed(list, term).0 } else { term })
+}
+
+/// What a term is the opposite of, and true; else the term itself.
+pub fn signed(list: &List, term: Term) -> (Term, bool) {
+    match list.op(term) {
+        Op::Unary(UnaryOp::Neg, x) => (x, true),
+        _ => (term, false),
     }
 }
 
