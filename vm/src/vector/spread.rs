@@ -77,7 +77,8 @@ pub fn leaf<A: Copy, T: SummedFloat>(values: &[A], f: impl Fn(A) -> T + Copy) ->
     let joined = |[s0, s1, s2, s3, s4, s5, s6, s7]: [T; 8]| {
         rest.iter().fold(((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)), |sum, x| sum + f(*x))
     };
-    // Written out: a call for each eight, which a compiler makes of iterators where functions are large, takes four times as long.
+    // Written out: where this becomes a part of a large function, a compiler may leave calls of iterators in the loop, which then
+    // takes four times as long.
     let of = |[x0, x1, x2, x3, x4, x5, x6, x7]: &[A; 8]| {
         [f(*x0), f(*x1), f(*x2), f(*x3), f(*x4), f(*x5), f(*x6), f(*x7)]
     };

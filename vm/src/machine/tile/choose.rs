@@ -120,8 +120,7 @@ impl Region {
         if mode == Strips::Auto && rows < FEW_ROWS && !plan.schedule.is_one_strip {
             return None;
         }
-        let may_fail = plan.can_fire || plan.has_folds;
-        if mode == Strips::Auto && may_fail && (plan.has_usual_rare_rows() || plan.open.is_usual()) {
+        if mode == Strips::Auto && plan.is_often_vain() {
             return None;
         }
         // As on all runs of a region that has not gone over many rows.

@@ -39,7 +39,7 @@ impl Lanes {
 
 impl LoadedStrip {
     /// True if it takes few folds, rows in any order.
-    pub(super) fn has_lanes_only(&self) -> bool {
+    fn has_lanes_only(&self) -> bool {
         let is_of_lanes = |fold: &StripFold| matches!(fold.stage, Stage::Lanes { .. } | Stage::Presence);
         let is_few = (1..=MOST_FOLDS).contains(&self.folds.len());
         is_few && self.again.is_none() && self.folds.iter().all(is_of_lanes)

@@ -13,13 +13,14 @@ use crate::array::fold_kernel::CHUNK;
 use crate::array::meter::Meter;
 use crate::layout::handle::ArrayHandle;
 use crate::machine::tile::access::{Access, FEWEST_FAR};
+use crate::machine::tile::choose::Choice;
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region, Rows, RowsInOrder};
+use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region, RowsInOrder, WholeArray};
 use crate::machine::tile::run::{Attempt, Settled};
 use crate::machine::tile::strips::{LoadedStrip, StripPlan};
 use crate::operator::cell::{Registers, Strips};
 
-// Rows of a chunk come from near caches, so that there is one way to reach them.
+// Rows below a chunk are always reached as those in caches are, and for a whole chunk another way would hardly be faster.
 const _: () = assert!(CHUNK <= FEWEST_FAR);
 
 impl RowsInOrder {
@@ -29,7 +30,7 @@ impl RowsInOrder {
         for (column, input) in (0..).zip(inputs) {
             match input.place {
                 InputPlace::Array { offset, element } if input.through.is_empty() => {
-                    arrays.push(Rows { column, offset, element });
+                    arrays.push(WholeArray { column, offset, element });
                 }
                 InputPlace::Scalar { offset, presence: None, .. } => values.push((column, offset)),
                 _ => return None,
@@ -40,24 +41,20 @@ impl RowsInOrder {
 }
 
 impl StripPlan {
-    /// The strip that is all there is to run for rows of which none is missing, if it is compiled, and the most rows that it may
-    /// take at a time.
+    /// What runs for rows of which none is missing, if that is one strip, which is compiled.
     #[inline(always)]
-    fn of_complete_rows(&self, signature: u64, strips: Strips) -> Option<(&LoadedStrip, usize)> {
+    fn of_complete_rows(&self, signature: u64, strips: Strips) -> Option<(Choice<'_>, &LoadedStrip)> {
         let mut variant = self.variants.get()?;
         while (variant.signature, variant.access) != (signature, Access::Cached) {
             variant = variant.next.get()?;
         }
-        let [strip] = variant.strips.as_deref()? else { return None };
-        if !self.schedule.is_one_strip || strips == Strips::Never {
-            return None;
+        let choice = Choice { schedule: &self.schedule, strips: variant.strips.as_deref()? };
+        match choice.strips {
+            [strip] if self.schedule.is_one_strip && strips != Strips::Never && !self.is_often_vain() => {
+                Some((choice, strip))
+            }
+            _ => None,
         }
-        if self.has_folds {
-            let is_usual = self.open.is_usual() || self.can_fire || !strip.has_lanes_only();
-            return (!is_usual).then_some((strip, CHUNK));
-        }
-        let is_usual = self.can_fire && self.has_usual_rare_rows();
-        (!is_usual).then_some((strip, self.schedule.at_once))
     }
 }
 
@@ -74,7 +71,7 @@ impl Region {
         registers: &Registers,
     ) -> Option<Result<Settled, Box<MemberFault>>> {
         let (inputs, plan) = (self.in_order.as_ref()?, self.strips.as_ref()?);
-        let (strip, most) = plan.of_complete_rows(self.complete_signature, registers.strips)?;
+        let (choice, strip) = plan.of_complete_rows(self.complete_signature, registers.strips)?;
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
@@ -95,13 +92,16 @@ impl Region {
         for (column, offset) in &inputs.values {
             columns[*column as usize].data = frame.wrapping_add(*offset as usize);
         }
-        let rows = rows.filter(|rows| (1..=most).contains(rows))?;
-        // SAFETY: the caller's promise; no input shares the array of an output; columns have these rows then. No more than most
-        // rows of a strip that is not for a block are taken at a time.
+        let rows = rows?;
+        let of_lanes = choice.strip_of_lanes(rows);
+        if of_lanes.is_none() && !choice.is_at_once(rows) {
+            return None;
+        }
+        // SAFETY: the caller's promise; no input shares the array of an output, and columns have these rows then.
         let outcome = unsafe {
-            self.make_room(frame, rows, columns, meter).and_then(|()| match plan.has_folds {
-                true => self.fold_chunk(strip, rows, columns, frame, registers),
-                false => Ok(strip.run_once(columns, rows)),
+            self.make_room(frame, rows, columns, meter).and_then(|()| match of_lanes {
+                Some(strip) => self.fold_chunk(strip, rows, columns, frame, registers),
+                None => Ok(strip.run_once(columns, rows)),
             })
         };
         Some(outcome.map(|is_settled| {

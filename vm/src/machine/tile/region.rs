@@ -171,14 +171,14 @@ pub(super) enum InputPlace {
 #[derive(Debug)]
 pub(super) struct RowsInOrder {
     /// The arrays.
-    pub(super) arrays: Box<[Rows]>,
+    pub(super) arrays: Box<[WholeArray]>,
     /// Columns of one value for all rows, and its offset.
     pub(super) values: Box<[(u16, u32)]>,
 }
 
 /// An input that is an array.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct WholeArray {
     /// Its column.
     pub(super) column: u16,
     /// Offset of its slot.

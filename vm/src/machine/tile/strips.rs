@@ -359,9 +359,16 @@ impl StripPlan {
         Some(loaded.collect())
     }
 
+    /// True if passes have had to do most of the work again: most blocks of a group have rare rows, or lanes mostly do not tell
+    /// the result of a fold.
+    #[inline(always)]
+    pub(super) fn is_often_vain(&self) -> bool {
+        self.can_fire && self.has_usual_rare_rows() || self.has_folds && self.open.is_usual()
+    }
+
     /// True if most blocks of a group have rare rows.
     #[inline(never)]
-    pub(super) fn has_usual_rare_rows(&self) -> bool {
+    fn has_usual_rare_rows(&self) -> bool {
         self.groups.iter().filter_map(|group| group.again.as_ref()).any(|again| again.fired.is_usual())
     }
 

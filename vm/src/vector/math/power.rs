@@ -26,10 +26,10 @@ const LOG_TAIL: [f64; 9] = [
 /// 2/3, which no binary number is.
 const TWO_THIRDS: Double<f64> = Double { high: 2.0 / 3.0, low: 3.700743415417188e-17 };
 
-/// Squares from which on third powers are infinite; below it what their rest counts is a number.
+/// From this square on the third power is infinite. Below it no step on the way to the power is.
 const INFINITE_CUBE: f64 = power_of_2(684);
 
-/// The same for fourth powers.
+/// The same for the fourth power.
 const INFINITE_FOURTH: f64 = power_of_2(520);
 
 /// x to the power y.
@@ -75,8 +75,8 @@ fn power<N: Real>(x: N, y: N) -> N {
     scale(value.value(), n)
 }
 
-/// The square times a factor, rounded once but for what its rest counts, the rest times a slope, which is rounded before: that
-/// shows where the result is below `2^-969` only. From a limit of the square on the result is infinite.
+/// `square.high * factor + square.low * slope`: the power, with the rounding of the square made good. The second product is rounded
+/// by itself, far below the last bit of the sum unless that is below `2^-969`. From the limit of `square.high` on it is infinite.
 #[inline(always)]
 fn square_times<N: Real>(square: Double<N>, factor: N, slope: N, limit: impl Into<N>) -> N {
     let value = square.high.fma(factor, slope * square.low);
