@@ -167,7 +167,7 @@ fn rows_side_by_side() {
     };
     let folds =
         "nd.sum(d, 0), nd.max(d, 0), nd.min(d, 0), nd.mean(d, 0), nd.count(d, 0), nd.any(d, 0), nd.all(d, 0)";
-    let heights = [1, 7, 8, 9, 23, 128, 129, 300];
+    let heights = [1, 2, 7, 8, 9, 23, 32, 33, 128, 129, 300];
     let widths = [1, 2, 7, 8, 9, 31, 101];
     for (height, width) in heights.iter().flat_map(|height| widths.map(|width| (*height, width))) {
         let shape = &[height, width];
@@ -214,7 +214,9 @@ fn rows_side_by_side() {
     // Rows of many elements are parted, so that somebody can stop the run.
     let long = [("x", of("NDARRAY_FLOAT64_NN", &[9, 70_000], number, false))];
     check("core.make_tuple(nd.sum(x * 0.5, 0), nd.max(x, 0))", &long);
-    for shape in [[3, 17, 10], [2, 300, 9], [5, 8, 64], [19, 40, 30], [1, 40, 3], [4, 1, 12], [7, 130, 1]] {
+    // Strips take in all rows of short runs at once, and several runs a call, which polls.
+    let shapes = [[3, 17, 10], [2, 300, 9], [5, 8, 64], [19, 40, 30], [1, 40, 3], [4, 1, 12], [7, 130, 1]];
+    for shape in shapes.into_iter().chain([[300, 10, 100], [70, 3, 1500], [2, 12, 12]]) {
         let [outer, height, width] = shape;
         let inputs = [
             ("x", of("NDARRAY_FLOAT64_NNN", &shape, number, false)),
@@ -230,6 +232,32 @@ fn rows_side_by_side() {
                 );
                 check(&several, &inputs);
             }
+        }
+    }
+}
+
+/// Runs over two axes between others, which operands have all of, one of, or none.
+#[test]
+fn rows_of_two_axes_side_by_side() {
+    let shape = [5, 2, 7, 24];
+    for (outer, inner) in [(5, 24), (1, 24), (5, 8), (40, 1)] {
+        let shape = [outer, shape[1], shape[2], inner];
+        let operand = |axes: &str| {
+            let sizes: Vec<usize> =
+                shape.iter().zip(axes.chars()).map(|(size, of)| if of == 'N' { *size } else { 1 }).collect();
+            let qtype = NdType::from_name(&format!("NDARRAY_FLOAT64_{axes}")).expect("a type");
+            let cells: Vec<f64> = (0..sizes.iter().product()).map(|row| number(row + axes.len())).collect();
+            Value::NdArray(Arc::new(NdRows::from_slice(qtype, &sizes, &cells).expect("fits")))
+        };
+        let names = ["NNNN", "N11N", "1N11", "11N1", "1NN1", "111N", "N1N1", "NN1N"];
+        let inputs: Vec<_> =
+            ["x", "a", "b", "c", "d", "e", "f", "g"].into_iter().zip(names.map(operand)).collect();
+        for other in ["a", "b", "c", "d", "e", "f", "g"] {
+            let folds = format!(
+                "y = x * {other} - 0.5; core.make_tuple(nd.sum(y, tuple(1, 2)), nd.min(y, tuple(1, 2)), y)"
+            );
+            check(&folds, &inputs);
+            check(&format!("nd.mean({other} * f * g, tuple(1, 2))"), &inputs);
         }
     }
 }

@@ -158,6 +158,25 @@ impl Space {
         is_next
     }
 
+    /// How operands move behind so many elements, with which all axes behind one end: along that axis, by so many of its steps;
+    /// nothing if there are no more of them.
+    pub(crate) fn behind(&self, elements: usize) -> Option<Along> {
+        let mut within = 1;
+        for (axis, size) in self.sizes().iter().enumerate().rev() {
+            if elements < within * size {
+                let steps = elements / within;
+                return (within * steps == elements).then_some(Along { axis, steps });
+            }
+            within *= size;
+        }
+        None
+    }
+
+    /// How often operands can move so from a position on, that position included.
+    pub(crate) fn times_left(&self, position: &Position, Along { axis, steps }: Along) -> usize {
+        (self.shape[axis] - position.place[axis]) / steps
+    }
+
     /// True if an operand of cells of so many bytes is one element or in order along each run.
     pub(crate) fn is_by_run(&self, strides: &Strides, size: usize) -> bool {
         let step = strides[self.last()];
@@ -196,6 +215,13 @@ impl Position {
     pub(crate) fn is_at(&self, element: usize) -> bool {
         self.element == element
     }
+}
+
+/// Steps along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Along {
+    axis: usize,
+    steps: usize,
 }
 
 /// True if an operand of a type has one element for all of a run, whatever its strides: it has not the last
@@ -267,6 +293,11 @@ impl<'a> Walk<'a> {
     /// Bytes from an element of a run to that of the next one along the axis before the last.
     pub(crate) fn between_runs(&self, space: &Space) -> isize {
         space.last().checked_sub(1).map_or(0, |axis| self.strides[axis])
+    }
+
+    /// Bytes of such a move.
+    pub(crate) fn bytes_along(&self, Along { axis, steps }: Along) -> isize {
+        self.strides[axis].wrapping_mul(steps as isize)
     }
 
     /// True if blocks have to be gathered.

@@ -8,7 +8,7 @@
 //! ```
 
 use crate::array::block::Column;
-use crate::array::nd_walk::{Position, Space, Walk, repeats_by_type};
+use crate::array::nd_walk::{Along, Position, Space, Walk, repeats_by_type};
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Region};
 use crate::operator::cell::Strips;
@@ -314,6 +314,21 @@ impl Elements<'_> {
     /// By how many bytes inputs and outputs that do not stand in order move from one of these runs to the next.
     pub(super) fn between_runs(&self) -> impl Iterator<Item = (u16, isize)> {
         self.walks.iter().map(|(column, walk)| (*column, walk.between_runs(&self.space)))
+    }
+
+    /// How inputs and outputs that do not stand in order move behind so many elements, if they can.
+    pub(super) fn behind(&self, elements: usize) -> Option<Along> {
+        self.space.behind(elements)
+    }
+
+    /// How often they can from a position on, that position included.
+    pub(super) fn times_left(&self, at: &Position, along: Along) -> usize {
+        self.space.times_left(at, along)
+    }
+
+    /// By how many bytes.
+    pub(super) fn bytes_along(&self, along: Along) -> impl Iterator<Item = (u16, isize)> + Clone {
+        self.walks.iter().map(move |(column, walk)| (*column, walk.bytes_along(along)))
     }
 
     /// Elements of a block, at most so many.

@@ -6,7 +6,7 @@ use crate::machine::tile::lowered::Lowered;
 use crate::machine::tile::region::Region;
 use crate::machine::tile::report::{ColumnOf, StripReport};
 use crate::machine::tile::schedule::{Presence, Schedule};
-use crate::machine::tile::strips::{Group, LoadedStrip, StripPlan, Variant};
+use crate::machine::tile::strips::{Case, Group, LoadedStrip, StripPlan, Variant};
 use crate::operator::cell::Strips;
 use crate::strip::{Code, Refused, load};
 use bumpalo::Bump;
@@ -66,11 +66,28 @@ impl Region {
         strips: Strips,
     ) -> Choice<'r> {
         if let Some(plan) = plan
-            && let Some(strips) = self.strips_of_run(plan, columns, presence, signature, rows, strips)
+            && let Some(strips) = self.strips_of_run(plan, columns, presence, (signature, 1), rows, strips)
         {
             return Choice { schedule: &plan.schedule, strips };
         }
         self.passes()
+    }
+
+    /// The same for elements that become one side by side, if strips take in so many rows of a run at once: as soon as there are
+    /// strips for them row by row.
+    pub(super) fn choose_whole_runs(
+        &self,
+        columns: &[Column],
+        elements: usize,
+        rows_at_once: usize,
+        strips: Strips,
+    ) -> Option<Choice<'_>> {
+        let plan = self.strips.as_ref()?;
+        let is_wanted = plan.variants.get().is_some() || plan.mode(strips) == Strips::Always;
+        let strips = is_wanted
+            .then(|| self.strips_of_run(plan, columns, &[], (None, rows_at_once), elements, strips))
+            .flatten()?;
+        Some(Choice { schedule: &plan.schedule, strips })
     }
 
     /// Passes, whatever there is besides.
@@ -111,7 +128,7 @@ impl Region {
         plan: &'r StripPlan,
         columns: &[Column],
         presence: &[Presence],
-        signature: Option<u64>,
+        (signature, rows_at_once): (Option<u64>, usize),
         rows: usize,
         strips: Strips,
     ) -> Option<&'r [LoadedStrip]> {
@@ -133,8 +150,11 @@ impl Region {
                     Some(known) => known,
                     None => self.signature(columns)?,
                 };
-                let access = self.access(columns, rows);
-                self.variant(plan, (signature, access), columns, presence, rows, mode)
+                let case = match rows_at_once {
+                    1 => Case::new(signature, self.access(columns, rows)),
+                    rows => Case { rows, ..Case::new(signature, Access::Cached) },
+                };
+                self.variant(plan, case, columns, presence, rows, mode)
             }
         }
     }
@@ -160,11 +180,11 @@ impl Region {
         Access::of(rows, rows.saturating_mul(row_bytes))
     }
 
-    /// The strips for columns of a signature that are reached in a way, compiled if that has not been done.
+    /// The strips for columns of a case, compiled if that has not been done.
     pub(super) fn variant<'r>(
         &self,
         plan: &'r StripPlan,
-        (signature, access): (u64, Access),
+        case: Case,
         columns: &[Column],
         presence: &[Presence],
         rows: usize,
@@ -174,23 +194,23 @@ impl Region {
         let mut place = &plan.variants;
         let mut count = 0;
         while let Some(variant) = place.get() {
-            if (variant.signature, variant.access) == (signature, access) {
+            if variant.case == case {
                 return of_variant(variant);
             }
             place = &variant.next;
             count += 1;
         }
-        if count >= MAX_VARIANTS || mode == Strips::Auto && !self.is_worthwhile(plan, rows) {
+        // There is room for those that take rows as they come.
+        let most = if case.rows > 1 { MAX_VARIANTS / 2 } else { MAX_VARIANTS };
+        if count >= most || mode == Strips::Auto && !self.is_worthwhile(plan, rows) {
             return None;
         }
         let made = || {
-            let strips = plan.compile(columns, presence, access, &self.moving);
-            Box::new(Variant { signature, access, strips, next: OnceLock::new() })
+            let strips = plan.compile(columns, presence, case, &self.moving);
+            Box::new(Variant { case, strips, next: OnceLock::new() })
         };
-        // Another thread may have been faster, with another signature.
-        Some(place.get_or_init(made))
-            .filter(|made| (made.signature, made.access) == (signature, access))
-            .and_then(|made| of_variant(made))
+        // Another thread may have been faster, with another case.
+        Some(place.get_or_init(made)).filter(|made| made.case == case).and_then(|made| of_variant(made))
     }
 
     /// Instructions of the members whose results stand in registers of strips only, in order.
@@ -226,7 +246,7 @@ impl Region {
         let results = self.members.iter().map(|member| ColumnOf::Member(member.ip as usize));
         let report = |group: &Group| {
             let (inputs, results) = (inputs.clone(), results.clone());
-            let lowered = plan.lower(group, &columns, presence);
+            let lowered = plan.lower(group, &columns, presence, 1);
             let scalars = lowered.as_ref().map_or(Vec::new(), Lowered::scalars);
             let code = lowered.map_or(Err(Refused::Empty), |lowered| lowered.compile()).and_then(loadable);
             let mut columns: Vec<u16> = group.members.iter().map(|member| member.column).collect();

@@ -17,7 +17,7 @@ use crate::machine::tile::choose::Choice;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region, RowsInOrder, WholeArray};
 use crate::machine::tile::run::{Attempt, Settled};
-use crate::machine::tile::strips::{LoadedStrip, StripPlan};
+use crate::machine::tile::strips::{Case, LoadedStrip, StripPlan};
 use crate::operator::cell::{Registers, Strips};
 
 // Rows below a chunk are always reached as those in caches are, and for a whole chunk another way would hardly be faster.
@@ -45,7 +45,8 @@ impl StripPlan {
     #[inline(always)]
     fn of_complete_rows(&self, signature: u64, strips: Strips) -> Option<(Choice<'_>, &LoadedStrip)> {
         let mut variant = self.variants.get()?;
-        while (variant.signature, variant.access) != (signature, Access::Cached) {
+        let case = Case::new(signature, Access::Cached);
+        while variant.case != case {
             variant = variant.next.get()?;
         }
         let choice = Choice { schedule: &self.schedule, strips: variant.strips.as_deref()? };

@@ -15,7 +15,7 @@ use crate::machine::sweep_order::SweepOrder;
 use crate::machine::tile::access::Access;
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{InputPlace, Region};
-use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};
+use crate::machine::tile::strips::{Case, ColumnSteps, LoadedStrip};
 use crate::operator::cell::Strips;
 use crate::value::array::cell_size;
 use crate::value::shape::{PerAxis, Strides};
@@ -174,8 +174,8 @@ impl Region {
         if plan.variants.get().is_none() && !self.has_paid(plan, 0) {
             return None;
         }
-        let variant = (self.signature(&columns)?, access(&moving, &columns, (*run, rows * levels)));
-        let [strip] = self.variant(plan, variant, &columns, &[], rows, Strips::Always)? else {
+        let case = Case::new(self.signature(&columns)?, access(&moving, &columns, (*run, rows * levels)));
+        let [strip] = self.variant(plan, case, &columns, &[], rows, Strips::Always)? else {
             return None;
         };
         if strip.again.is_some() || !strip.folds.is_empty() {

@@ -12,6 +12,7 @@ use crate::array::recipe::{Recipe, Recorded};
 use crate::strip::{self, BinaryOp, Lane, LaneFold, List, Refused, Sink, Term};
 use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, OfPairs, SumOf};
+use crate::vector::fold::SUMS;
 use std::fmt;
 use std::mem::offset_of;
 
@@ -125,9 +126,15 @@ pub(super) enum Stage {
     },
     /// Adds them to 32 lanes by their numbers, of this type, and what becomes of these.
     Spread(Lane, TakeSpread),
-    /// Takes each element into a cell of its own, of a type, which [what calls it](super::side_by_side) chooses. Cells begin with
-    /// this word.
-    SideBySide(Lane, u64),
+    /// Takes each element into a cell of its own, which [what calls it](super::side_by_side) chooses.
+    SideBySide {
+        /// How.
+        op: BinaryOp,
+        /// The type of cells.
+        lane: Lane,
+        /// The word that cells begin with.
+        start: u64,
+    },
 }
 
 /// How many rows of a fold are present.
@@ -150,14 +157,54 @@ pub(super) struct Lowered {
     pub(super) constants: Vec<(u16, u8)>,
     /// What it takes in.
     pub(super) folds: Vec<StripFold>,
+    /// True if all rows of elements that become one side by side are taken in at once.
+    has_whole_runs: bool,
+    /// What they take in of each fold, row after row.
+    elements: Vec<Term>,
 }
 
 impl Lowered {
+    /// Nothing yet of runs of so many rows, if elements become one side by side.
+    pub(super) fn of_rows(rows: usize) -> Lowered {
+        Lowered { has_whole_runs: rows > 1, ..Lowered::default() }
+    }
+
+    /// Begins a row.
+    pub(super) fn begin_row(&mut self) {
+        self.folds.clear();
+    }
+
+    /// Joins rows that are taken in at once, in the order of a leaf.
+    pub(super) fn end_rows(&mut self) {
+        if !self.has_whole_runs {
+            return;
+        }
+        for number in 0..self.folds.len() {
+            let StripFold { stage: Stage::SideBySide { op, .. }, column, .. } = self.folds[number] else {
+                unreachable!("all of a strip becomes one side by side")
+            };
+            let rows = self.elements.iter().skip(number).step_by(self.folds.len());
+            let rows: Vec<Term> = rows.copied().collect();
+            let mut join = |x, y| self.list.binary(op, x, y);
+            let (in_lanes, rest) = rows.split_at(rows.len() - rows.len() % SUMS);
+            let lane = |lane: usize| in_lanes.iter().skip(lane).step_by(SUMS).copied().reduce(&mut join);
+            let mut lanes: Vec<Term> = (0..SUMS).filter_map(lane).collect();
+            while lanes.len() > 1 {
+                lanes = lanes.chunks(2).map(|pair| join(pair[0], pair[1])).collect();
+            }
+            let joined = lanes.into_iter().chain(rest.iter().copied()).reduce(&mut join);
+            if let Some(joined) = joined {
+                self.list.store(Part::Cells.number(column), joined);
+            }
+        }
+    }
+
     /// Forgets all of it, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.constants.clear();
         self.folds.clear();
+        self.elements.clear();
     }
 
     /// Code for the best level of the machine.
@@ -263,11 +310,15 @@ impl Lowered {
         };
         let counted = if first == FirstStage::Count { self.list.cast(cells, Lane::Mask) } else { cells };
         let element = self.list.cast(counted, lane);
-        let number = Part::Cells.number(column);
-        let before = self.list.column(number, lane);
-        let after = self.list.binary(op, before, element);
-        self.list.store(number, after);
-        Some(Stage::SideBySide(lane, start))
+        if self.has_whole_runs {
+            self.elements.push(element);
+        } else {
+            let number = Part::Cells.number(column);
+            let before = self.list.column(number, lane);
+            let after = self.list.binary(op, before, element);
+            self.list.store(number, after);
+        }
+        Some(Stage::SideBySide { op, lane, start })
     }
 
     /// What comes of pairs of numbers, as numbers of the type of the first.
@@ -325,8 +376,13 @@ impl Lowered {
         let cells = lane.map(|lane| match (is_one, literal) {
             (true, Some(bits)) => self.list.literal(lane, bits),
             (true, None) => {
-                self.constants.push((column, lane.bytes() as u8));
-                self.list.scalar((self.constants.len() - 1) as u16, lane)
+                let constant = (column, lane.bytes() as u8);
+                let known = self.constants.iter().position(|known| *known == constant);
+                let number = known.unwrap_or_else(|| {
+                    self.constants.push(constant);
+                    self.constants.len() - 1
+                });
+                self.list.scalar(number as u16, lane)
             }
             (false, _) => self.list.column(Part::Cells.number(column), lane),
         });

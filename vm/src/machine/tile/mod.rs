@@ -62,6 +62,7 @@ mod strips;
 mod through;
 mod uses;
 pub(super) mod views;
+mod whole_runs;
 mod worker;
 
 pub use lowered::Part;

@@ -215,8 +215,11 @@ impl Region {
         let rows = unsafe { self.place_elements(frame, &elements, columns, meter)? };
         self.charge(rows, elements.seen, meter, attempt)?;
         let is_side_by_side = self.is_side_by_side() && !elements.are_short;
-        let plan = self.plan(elements.are_short);
-        let mut choice = self.choose(plan, columns, &[], None, rows, attempt.strips(registers));
+        let (plan, strips) = (self.plan(elements.are_short), attempt.strips(registers));
+        let rows_at_once = if is_side_by_side { self.rows_at_once(columns, &elements, runs) } else { None };
+        let whole_runs =
+            rows_at_once.and_then(|at_once| self.choose_whole_runs(columns, rows, at_once, strips));
+        let mut choice = whole_runs.unwrap_or_else(|| self.choose(plan, columns, &[], None, rows, strips));
         if is_side_by_side && !elements.has_runs_in_place() {
             // Strips that have been compiled in this run: inputs are gathered.
             choice = self.passes();

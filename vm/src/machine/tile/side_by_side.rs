@@ -37,10 +37,11 @@ const LEAST_ROW: usize = 8;
 const LINE: usize = 64;
 
 /// The strip of a region whose elements become one side by side, and the elements that it finds where they lie.
+#[derive(Clone, Copy)]
 pub(super) struct StripSideBySide<'r> {
-    strip: &'r LoadedStrip,
-    elements: &'r Elements<'r>,
-    runs: Runs,
+    pub(super) strip: &'r LoadedStrip,
+    pub(super) elements: &'r Elements<'r>,
+    pub(super) runs: Runs,
 }
 
 /// Cells of a fold.
@@ -116,10 +117,15 @@ impl<'r> Blocks<'r> {
         folded: &mut [Folded<'_>],
     ) -> Outcome {
         let StripSideBySide { strip, elements, runs: Runs { run, width, .. } } = of;
+        if strip.rows > 1 {
+            // SAFETY: the caller's promise: a leaf is a run.
+            return unsafe { self.run_whole_runs(of, columns, range, arena, folded) };
+        }
         let mut cells = BumpVec::with_capacity_in(strip.folds.len(), arena);
         for fold in &strip.folds {
             let kernel = &self.region.folds[fold.fold as usize].kernel;
-            let (Stage::SideBySide(lane, start), Some(kernel)) = (fold.stage, &kernel.side_by_side) else {
+            let (Stage::SideBySide { lane, start, .. }, Some(kernel)) = (fold.stage, &kernel.side_by_side)
+            else {
                 unreachable!("all of a strip becomes one side by side")
             };
             let (fold, column) = (fold.fold as usize, fold.column as usize);

@@ -131,7 +131,7 @@ impl<'a> StripFolds<'a> {
                     unsafe { place.cast::<[u64; SPREAD_WORDS]>().write([0; SPREAD_WORDS]) };
                     place
                 }
-                Stage::SideBySide(..) => unreachable!("elements become one otherwise"),
+                Stage::SideBySide { .. } => unreachable!("elements become one otherwise"),
             };
             if let Present::Counted(column, _) = fold.present {
                 places.present = place(column, lanes, 0);
@@ -170,7 +170,7 @@ impl<'a> StripFolds<'a> {
                             merge(folded, &spread.take(rows, lane, places.fold));
                         }
                     }
-                    (Stage::Leaves(_) | Stage::Presence | Stage::SideBySide(..), _) => {}
+                    (Stage::Leaves(_) | Stage::Presence | Stage::SideBySide { .. }, _) => {}
                 }
                 folded.present += match fold.present {
                     Present::Unasked => 0,

@@ -90,6 +90,7 @@ pub(super) fn plan(
         groups: groups.into(),
         lanes: lanes.iter().copied().map(Option::flatten).collect(),
         literals: columns.inputs.iter().map(Input::literal).collect(),
+        values: columns.inputs.iter().map(|input| !input.is_array()).collect(),
         saved: saved as u64,
         of_functions: members.recipes.iter().flatten().map(|recipe| recipe.of_function as u64).sum(),
         auto: Strips::Auto.of_process(),

@@ -54,6 +54,8 @@ pub(super) struct StripPlan {
     pub(super) lanes: Box<[Option<Lane>]>,
     /// By input: its bits, if it is a literal.
     pub(super) literals: Box<[Option<u64>]>,
+    /// By input: true if it is one value by its type.
+    pub(super) values: Box<[bool]>,
     /// What [`Strips::Auto`] is in this process.
     pub(super) auto: Strips,
     /// Passes over rows that strips save.
@@ -91,13 +93,30 @@ pub(super) struct Recording {
     pub(super) column: u16,
 }
 
-/// The strips of a region for one signature.
-#[derive(Debug)]
-pub(super) struct Variant {
+/// What strips of a region are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Case {
     /// What is known of the inputs.
     pub(super) signature: u64,
     /// How memory is reached.
     pub(super) access: Access,
+    /// Rows of elements that become one side by side [at once](super::whole_runs); 1 otherwise.
+    pub(super) rows: usize,
+}
+
+impl Case {
+    /// That of rows or elements that are taken as they come.
+    #[inline(always)]
+    pub(super) fn new(signature: u64, access: Access) -> Case {
+        Case { signature, access, rows: 1 }
+    }
+}
+
+/// The strips of a region for one case.
+#[derive(Debug)]
+pub(super) struct Variant {
+    /// The case.
+    pub(super) case: Case,
     /// None if there is no code for one of them, or no memory for code.
     pub(super) strips: Option<Box<[LoadedStrip]>>,
     /// The one that was compiled next.
@@ -118,6 +137,8 @@ pub(super) struct LoadedStrip {
     constants: Box<[(u16, u8)]>,
     /// What it takes in.
     pub(super) folds: Box<[StripFold]>,
+    /// Rows of elements that become one side by side at once: the columns of each stand behind those of the one before.
+    pub(super) rows: usize,
     /// What runs where it fires, if it can.
     pub(super) again: Option<Arc<Again>>,
 }
@@ -326,10 +347,10 @@ impl StripPlan {
         &self,
         columns: &[Column],
         presence: &[Presence],
-        access: Access,
+        Case { access, rows, .. }: Case,
         moving: &[u16],
     ) -> Option<Box<[LoadedStrip]>> {
-        let lowered = self.groups.iter().map(|group| self.lower(group, columns, presence));
+        let lowered = self.groups.iter().map(|group| self.lower(group, columns, presence, rows));
         let mut lowered: Vec<Lowered> = lowered.collect::<Option<_>>()?;
         for lowered in &mut lowered {
             for number in moving.iter().map(|column| Part::Cells.number(*column)) {
@@ -355,6 +376,7 @@ impl StripPlan {
             again: group.again.clone().filter(|_| lowered.can_fire()),
             constants: lowered.constants.into(),
             folds: lowered.folds.into(),
+            rows,
         });
         Some(loaded.collect())
     }
@@ -372,9 +394,32 @@ impl StripPlan {
         self.groups.iter().filter_map(|group| group.again.as_ref()).any(|again| again.fired.is_usual())
     }
 
-    /// A group as a list of operations, for a run over these columns.
-    pub(super) fn lower(&self, group: &Group, columns: &[Column], presence: &[Presence]) -> Option<Lowered> {
-        let mut lowered = Lowered::default();
+    /// A group as a list of operations, for a run over these columns; of so many rows of elements that become one side by side.
+    pub(super) fn lower(
+        &self,
+        group: &Group,
+        columns: &[Column],
+        presence: &[Presence],
+        rows: usize,
+    ) -> Option<Lowered> {
+        let mut lowered = Lowered::of_rows(rows);
+        for row in 0..rows {
+            lowered.begin_row();
+            self.lower_row(group, columns, presence, (row * columns.len()) as u16, &mut lowered)?;
+        }
+        lowered.end_rows();
+        Some(lowered)
+    }
+
+    /// What a row adds to a list, whose columns stand from a number on.
+    fn lower_row(
+        &self,
+        group: &Group,
+        columns: &[Column],
+        presence: &[Presence],
+        first: u16,
+        lowered: &mut Lowered,
+    ) -> Option<()> {
         let mut recorded: Vec<Option<Recorded>> = vec![None; columns.len()];
         let read = |lowered: &mut Lowered, column: u16| {
             let arg = column as usize;
@@ -388,11 +433,12 @@ impl StripPlan {
             };
             let literal = self.literals.get(arg).copied().flatten();
             let is_one = columns[arg].step == 0 && is_input;
-            lowered.read(column, self.lanes[arg], is_one, has_presence, literal)
+            let number = if self.values.get(arg) == Some(&true) { column } else { first + column };
+            lowered.read(number, self.lanes[arg], is_one, has_presence, literal)
         };
         for member in &group.members {
             for arg in &*member.args {
-                recorded[*arg as usize].get_or_insert_with(|| read(&mut lowered, *arg));
+                recorded[*arg as usize].get_or_insert_with(|| read(lowered, *arg));
             }
             let operands: Vec<Recorded> =
                 member.args.iter().filter_map(|arg| recorded[*arg as usize]).collect();
@@ -402,7 +448,7 @@ impl StripPlan {
         for result in &group.results {
             let Recorded { cells, present } = recorded[*result as usize]?;
             if let Some(cells) = cells {
-                lowered.list.store(Part::Cells.number(*result), cells);
+                lowered.list.store(Part::Cells.number(first + *result), cells);
             }
             if presence.get(*result as usize) == Some(&Presence::Own) {
                 let present = present.unwrap_or_else(|| lowered.list.truth(true));
@@ -410,12 +456,11 @@ impl StripPlan {
             }
         }
         for fold in &group.folds {
-            let mut operand =
-                |arg: u16| *recorded[arg as usize].get_or_insert_with(|| read(&mut lowered, arg));
+            let mut operand = |arg: u16| *recorded[arg as usize].get_or_insert_with(|| read(lowered, arg));
             let (rows, others) = (operand(fold.arg), fold.other.map(operand));
             lowered.take_in(fold, rows, others)?;
         }
-        Some(lowered)
+        Some(())
     }
 }
 
