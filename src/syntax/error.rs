@@ -82,7 +82,7 @@ pub enum SyntaxErrorKind {
         bracket: char,
     },
     /// `a < b < c`.
-    #[error("comparisons do not chain; write `(a < b) & (b < c)`")]
+    #[error("comparisons do not chain, and `&` and `|` bind tighter than they do; write `(a < b) & (b < c)`")]
     ChainedComparison,
     /// A name that may not be assigned.
     #[error("`{name}` is a word of the language and cannot be assigned")]

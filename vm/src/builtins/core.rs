@@ -99,6 +99,7 @@ pub fn rows() -> Vec<Family> {
             .raises()
             .on_demand(get_optional_value),
         Family::new(HAS_ARRAY, &["x"], "The rows of the array that are present, as masks.")
+            .recipe(Recipe::Own(recipes::presence))
             .on_demand(rows_present),
         Family::new(PRESENCE_NOT, &["x"], "Present if the mask is missing, and missing if it is present.")
             .recipe(Recipe::Own(recipes::presence_not))
@@ -192,8 +193,16 @@ fn to_optional(family: &Family, args: &[QType]) -> Option<Overload> {
     Some(either(family, code, args, QType::Optional(*t), |call| call.copy_as_present(0)))
 }
 
+/// Of an optional, whose code goes over rows, or of an array of texts.
 fn rows_present(family: &Family, args: &[QType]) -> Option<Overload> {
+    if let [QType::Optional(t)] = args {
+        let (args, result, kernel) = for_plain!(t, T => scalar::unary(|x: Option<T>| x.map(|_| ())))?;
+        return Some(family.make(args, result, Kernel::Scalar(kernel)));
+    }
     let [QType::Array(t)] = args else { return None };
+    if !matches!(t.element, ScalarType::Text | ScalarType::Bytes) {
+        return None;
+    }
     Some(family.make_general(args, QType::Array(t.of(ScalarType::Unit)), |call| {
         let rows = call.array(0);
         let mut out = call.rows_out(ScalarType::Unit, rows.len())?;

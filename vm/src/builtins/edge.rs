@@ -341,10 +341,11 @@ fn expand(family: &Family, args: &[QType]) -> Option<Overload> {
     })
 }
 
-/// One row for each group of rows; without an edge, of all rows.
+/// One row for each group of rows; without an edge, of all rows, which is a single value if `all_to_scalar`.
 fn each_group(
     family: &Family,
     args: &[QType],
+    all_to_scalar: bool,
     f: impl Fn(&KernelCall<'_>, &ArrayRows, &[usize]) -> Result<Option<ScalarValue>, Fault>
     + Send
     + Sync
@@ -356,7 +357,7 @@ fn each_group(
         Some(QType::Edge(_) | QType::EdgeToScalar(_)) => return None,
         _ => false,
     };
-    let to_scalar = matches!(args.get(1), Some(QType::EdgeToScalar(_)));
+    let to_scalar = matches!(args.get(1), Some(QType::EdgeToScalar(_))) || !edge && all_to_scalar;
     let result = if to_scalar { QType::Optional(t.element) } else { QType::Array(t) };
     Some(family.make_general(args, result, move |call| {
         let rows = call.array(0);
@@ -409,7 +410,7 @@ fn each_present(
 
 fn collapse(family: &Family, args: &[QType]) -> Option<Overload> {
     (args.len() <= 2).then_some(())?;
-    each_group(family, args, |call, rows, group| {
+    each_group(family, args, false, |call, rows, group| {
         let (mut first, mut is_one) = (None, true);
         each_present(call, rows, group, |value| {
             match &first {
@@ -425,7 +426,7 @@ fn collapse(family: &Family, args: &[QType]) -> Option<Overload> {
 fn agg_join(family: &Family, args: &[QType]) -> Option<Overload> {
     let QType::Array(t) = args.first()? else { return None };
     (t.element == ScalarType::Text && args.last() == Some(&TEXT)).then_some(())?;
-    each_group(family, args, |call, rows, group| {
+    each_group(family, args, false, |call, rows, group| {
         let separator = call.text(call.len() - 1);
         let mut joined: Option<String> = None;
         each_present(call, rows, group, |value| {
@@ -447,7 +448,7 @@ fn agg_join(family: &Family, args: &[QType]) -> Option<Overload> {
 fn inverse_cdf(family: &Family, args: &[QType]) -> Option<Overload> {
     let QType::Array(t) = args.first()? else { return None };
     (t.element.is_numeric() && args.last() == Some(&FLOAT64)).then_some(())?;
-    each_group(family, args, |call, rows, group| match rows.element() {
+    each_group(family, args, true, |call, rows, group| match rows.element() {
         ScalarType::Int32 => Ok(share_of(call, rows, group)?.map(ScalarValue::Int32)),
         ScalarType::Int64 => Ok(share_of(call, rows, group)?.map(ScalarValue::Int64)),
         ScalarType::Float32 => Ok(share_of(call, rows, group)?.map(ScalarValue::Float32)),

@@ -3,10 +3,11 @@
 use crate::array::block::{BlockKernel, Column};
 use crate::array::recipe::{Recorded, strip_rows};
 use crate::builtins::table;
+use crate::operator::facts::Class;
 use crate::operator::scalar::ScalarKernel;
 use crate::operator::{Kernel, OperatorTable, Overload};
 use crate::strip::{Lane, List};
-use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::array::{ArrayClass, ArrayType, ROWS_OF_A_WORD, cell_size};
 use crate::value::qtype::OPTIONAL_UNIT;
 use crate::value::{QType, ScalarType};
 use crate::vector::Level;
@@ -184,6 +185,7 @@ fn made_on_demand(table: &OperatorTable) -> Vec<Arc<Overload>> {
         let (plain, optional) = (QType::Scalar(*scalar), QType::Optional(*scalar));
         [
             ("core._copy", vec![optional.clone()]),
+            ("core.has._array", vec![optional.clone()]),
             ("core.to_optional._scalar", vec![plain.clone()]),
             ("core.presence_and", vec![optional.clone(), OPTIONAL_UNIT]),
             ("core.presence_or", vec![optional.clone(), plain.clone()]),
@@ -247,4 +249,42 @@ fn recipes_give_the_bits_of_kernels() {
     if Level::best() > Level::Baseline {
         assert!(compared > 1_000 && operators.len() > 35, "only {compared} of {operators:?}");
     }
+}
+
+/// Operators that are pointwise, but not members of regions over rows: of four operands whose types are one.
+const ON_WHOLE_ARRAYS: [&str; 1] = ["bool.logical_if"];
+
+/// What goes on rows of plain elements by themselves is code over rows, which a region runs together with others.
+#[test]
+fn pointwise_operators_go_over_rows() {
+    let table = table();
+    let pointwise = table.families().filter(|family| family.facts().class() == Class::Pointwise);
+    let elements = [
+        ScalarType::Float64,
+        ScalarType::Float32,
+        ScalarType::Int64,
+        ScalarType::Int32,
+        ScalarType::Boolean,
+        ScalarType::Unit,
+    ];
+    let array = |element: ScalarType| QType::Array(ArrayType { class: ArrayClass::Dense, element });
+    let mut found = Vec::new();
+    for family in pointwise {
+        for (element, arity) in
+            elements.iter().flat_map(|element| (1..=4).map(move |arity| (*element, arity)))
+        {
+            for (first, last) in elements.iter().flat_map(|first| [(*first, element), (element, *first)]) {
+                let mut args = vec![array(element); arity];
+                (args[0], args[arity - 1]) =
+                    (array(first), if arity > 1 { array(last) } else { array(first) });
+                let overload = family.overload(&args);
+                if overload.is_some_and(|overload| !overload.kernel().goes_over_rows()) {
+                    found.push(family.name().to_string());
+                }
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    assert_eq!(found, ON_WHOLE_ARRAYS);
 }

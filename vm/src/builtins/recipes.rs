@@ -314,6 +314,12 @@ pub(super) fn same(_: &mut List, x: &[Recorded]) -> Option<Recorded> {
     Some(x)
 }
 
+/// Present where the operand is, whatever its cells.
+pub(super) fn presence(_: &mut List, x: &[Recorded]) -> Option<Recorded> {
+    let [x] = *x else { return None };
+    Some(Recorded { cells: None, ..x })
+}
+
 /// Present where the mask is not.
 pub(super) fn presence_not(list: &mut List, x: &[Recorded]) -> Option<Recorded> {
     let [x] = *x else { return None };

@@ -26,8 +26,8 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use std::ops::Range;
 
-/// Most rows of a run: fewer than a leaf of a sum has.
-const MOST_ROWS: usize = 32;
+/// Most rows of a run: those of a leaf.
+const MOST_ROWS: usize = 128;
 
 /// Fewest elements of a row: those of a register.
 const LEAST_ROW: usize = 8;
