@@ -26,7 +26,7 @@ use bytemuck::{Pod, Zeroable};
 type Part<R> = <<R as RowFold>::Fold as Fold>::Part;
 
 /// Appends a row for each parent; `false` if rows have to be gathered: they are not one after the other, the edge does not
-/// hold parents, or lanes for all groups would take much more memory than the rows.
+/// hold parents, or groups have too few rows for lanes.
 pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     rows: &ReadRows<'_>,
     edge: &Edge,
@@ -39,16 +39,25 @@ pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     let (children, groups) = (Children { cells, rows, parents }, edge.parent_size());
     match R::Fold::HAS_ANY_PARTS {
         true => fold_into_parts::<R>(&children, groups, out, meter)?,
-        false if groups.saturating_mul(SUMS) <= cells.len() + FEW_LANES => {
-            fold_into_lanes::<R>(&children, groups, out, meter)?;
-        }
+        false if are_lanes_worth_it(groups, rows) => fold_into_lanes::<R>(&children, groups, out, meter)?,
         false => return Ok(false),
     }
     Ok(true)
 }
 
+/// True unless groups have few rows each. Where some are missing, gathering takes longer.
+fn are_lanes_worth_it(groups: usize, rows: &ReadRows<'_>) -> bool {
+    match rows.are_all_present() {
+        true => groups.saturating_mul(ROWS_WORTH_LANES) <= rows.len(),
+        false => groups.saturating_mul(SUMS) <= rows.len() + FEW_LANES,
+    }
+}
+
 /// Lanes that are few beside any number of rows that takes time.
 const FEW_LANES: usize = 1 << 14;
+
+/// Rows that groups have on average, or more, where lanes are worth their memory, and to be begun and joined.
+const ROWS_WORTH_LANES: usize = 32;
 
 /// How many rows each group of an edge has, and how many of them are present, for [`counted`]; `None` if the edge does not hold
 /// parents.

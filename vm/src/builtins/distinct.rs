@@ -88,15 +88,14 @@ struct Met<'d, 'r> {
 }
 
 impl Met<'_, '_> {
-    /// [`Distinct::each`] of these cells.
-    fn each<T: Copy + Into<i64>>(
+    /// [`Distinct::number`] of these cells.
+    fn number<T: Copy + Into<i64>>(
         self,
         rows: &ReadRows<'_>,
         cells: &[T],
-        mut f: impl FnMut(usize, usize) -> Result<(), Fault>,
+        to: &mut [i64],
     ) -> Result<(), Fault> {
         let Met { least, numbers, firsts, meter } = self;
-        // One loop, also where rows are missing: what two loops call is not inlined.
         let are_all_present = rows.are_all_present();
         for stride in meter.strides(cells.len()) {
             for row in stride? {
@@ -108,7 +107,9 @@ impl Met<'_, '_> {
                     firsts.append(row as u32)?;
                     *number = firsts.len() as u32;
                 }
-                f(row, *number as usize - 1)?;
+                if let Some(place) = to.get_mut(row) {
+                    *place = i64::from(*number) - 1;
+                }
             }
         }
         Ok(())
@@ -188,22 +189,26 @@ impl<'r> Distinct<'r> {
         &self.firsts
     }
 
-    /// Calls with each row that is present, and with the number of its value; values are numbered from 0 as they come.
+    /// Numbers the values of rows that are present from 0 as they come, and writes the number of each row to its place, if there
+    /// are places.
     ///
     /// # Errors
-    /// Those of the call; no memory, or the run has to stop.
-    pub(super) fn each(&mut self, mut f: impl FnMut(usize, usize) -> Result<(), Fault>) -> Result<(), Fault> {
+    /// No memory, or the run has to stop.
+    pub(super) fn number(&mut self, to: &mut [i64]) -> Result<(), Fault> {
         let (rows, meter) = (ReadRows::kept(self.rows), self.meter);
         let Some(Direct { integers, least, numbers }) = &mut self.direct else {
             return each_chosen(&rows, meter, |row| {
                 let number = self.number_by_hash(row)?;
-                f(row, number)
+                if let Some(place) = to.get_mut(row) {
+                    *place = number as i64;
+                }
+                Ok(())
             });
         };
         let met = Met { least: *least, numbers, firsts: &mut self.firsts, meter };
         match integers {
-            Integers::Int32(cells) => met.each(&rows, cells, f),
-            Integers::Int64(cells) => met.each(&rows, cells, f),
+            Integers::Int32(cells) => met.number(&rows, cells, to),
+            Integers::Int64(cells) => met.number(&rows, cells, to),
         }
     }
 
@@ -280,14 +285,9 @@ mod tests {
 
     /// The number of each row; all are present.
     fn numbers(distinct: &mut Distinct<'_>) -> Vec<usize> {
-        let mut numbers = Vec::new();
-        let taken = distinct.each(|row, number| {
-            assert_eq!(row, numbers.len());
-            numbers.push(number);
-            Ok(())
-        });
-        taken.expect("memory");
-        numbers
+        let mut numbers = vec![-1; distinct.rows.len()];
+        distinct.number(&mut numbers).expect("memory");
+        numbers.into_iter().map(|number| number as usize).collect()
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::value::{
 };
 use crate::vector::order;
 use crate::vector::select::Key;
+use bytemuck::Pod;
 use std::sync::Arc;
 
 /// Name of `edge.from_sizes`.
@@ -238,22 +239,21 @@ fn from_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn group_by(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t)] = args else { return None };
-    let is_float = t.element.is_float();
     Some(make_edge(family, args, t.class, move |call| {
         let (rows, meter) = (call.array(0), call.meter());
+        let has_nan = match rows.element() {
+            ScalarType::Float32 => has_nan::<f32>(rows, meter, |x| x.is_nan())?,
+            ScalarType::Float64 | ScalarType::WeakFloat => has_nan::<f64>(rows, meter, |x| x.is_nan())?,
+            _ => false,
+        };
+        if has_nan {
+            return Err(refuse("unable to group by NaN".to_owned()));
+        }
         let mut groups = Distinct::new(rows, true, meter)?;
         let mapping = fill_rows(meter, |mapping| {
             let mut out = RowsOut::new(mapping, meter);
             out.resize(ScalarType::Int64, rows.len())?;
-            let numbers: &mut [i64] = bytemuck::cast_slice_mut(out.bytes_mut());
-            groups.each(|row, number| {
-                let is_nan = || rows.get(row).and_then(|value| value.as_f64()).is_some_and(f64::is_nan);
-                if is_float && is_nan() {
-                    return Err(refuse("unable to group by NaN".to_owned()));
-                }
-                numbers[row] = number as i64;
-                Ok(())
-            })?;
+            groups.number(bytemuck::cast_slice_mut(out.bytes_mut()))?;
             if let Some(presence) = rows.presence() {
                 out.presence_mut()?.copy_from_slice(presence);
             }
@@ -261,6 +261,17 @@ fn group_by(family: &Family, args: &[QType]) -> Option<Overload> {
         })?;
         mapped(meter, Arc::new(mapping), groups.len())
     }))
+}
+
+/// True if a row that is present is not a number.
+fn has_nan<T: Pod>(rows: &ArrayRows, meter: &Meter<'_>, is_nan: fn(&T) -> bool) -> Result<bool, Fault> {
+    let cells: &[T] = &bytemuck::cast_slice(rows.bytes())[..rows.len()];
+    for stride in meter.strides(rows.len()) {
+        if stride?.any(|row| is_nan(&cells[row]) && rows.is_present(row)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn to_scalar(family: &Family, args: &[QType]) -> Option<Overload> {

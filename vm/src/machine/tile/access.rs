@@ -6,8 +6,9 @@
 //! others       cached       | prefetched
 //! ```
 //!
-//! Rows that come from memory are asked for ahead where that helps. On processors of AMD it does so with many columns only, and
-//! results that are more than the caches hold go to memory past them, by streaming stores: a line that is written as a whole need
+//! Rows that come from memory are asked for ahead where that helps. On processors of AMD it does for stencils only, whose many
+//! columns are few fields; ten arrays take half as long again. There results that are more than the caches hold go to memory past
+//! them, by streaming stores: a line that is written as a whole need
 //! not be read first, and what is read later stays in the caches. Figures: docs/decisions/0048-rows-that-come-from-memory.md. Strips
 //! of fields begin at lines of the cache where runs are long (page 0062).
 
@@ -22,7 +23,7 @@ pub(super) const FEWEST_FAR: usize = 1 << 16;
 /// Bytes of columns from which on results are streamed.
 const STREAMED: usize = 16 << 20;
 
-/// Columns that the hardware of AMD looks ahead in well.
+/// Columns of fields that the hardware of AMD looks ahead in well.
 const FORESEEN: usize = 4;
 
 /// How a strip reaches memory.
@@ -34,8 +35,10 @@ pub(super) enum Access {
     AtLines,
     /// Lines are asked for before they are read or written.
     Prefetched,
-    /// Results are stored past the caches; lines of many columns are asked for.
+    /// Results are stored past the caches.
     Streamed,
+    /// The same, and lines are asked for.
+    StreamedAhead,
 }
 
 impl Access {
@@ -45,13 +48,19 @@ impl Access {
         if bytes < FAR || rows < FEWEST_FAR { Access::Cached } else { Access::of_far(bytes) }
     }
 
-    /// True if lines of so many columns are asked for ahead.
-    pub(super) fn prefetches(self, columns: usize) -> bool {
-        match self {
-            Access::Cached | Access::AtLines => false,
-            Access::Prefetched => true,
-            Access::Streamed => columns > FORESEEN,
-        }
+    /// That of so many columns of fields, which may be many places of one.
+    pub(super) fn of_fields(self, columns: usize) -> Access {
+        if self == Access::Streamed && columns > FORESEEN { Access::StreamedAhead } else { self }
+    }
+
+    /// True if lines are asked for ahead.
+    pub(super) fn prefetches(self) -> bool {
+        matches!(self, Access::Prefetched | Access::StreamedAhead)
+    }
+
+    /// True if results are stored past the caches.
+    pub(super) fn streams(self) -> bool {
+        matches!(self, Access::Streamed | Access::StreamedAhead)
     }
 
     #[cold]

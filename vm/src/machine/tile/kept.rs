@@ -320,7 +320,7 @@ fn access(moving: &[Moving], columns: &[Column], (run, elements): (usize, usize)
     let bytes: usize = steps.filter(|column| !column.is_taken()).map(|column| column.step).sum();
     match Access::of(elements, elements.saturating_mul(bytes)) {
         Access::Cached if run >= LONG => Access::AtLines,
-        other => other,
+        other => other.of_fields(moving.len()),
     }
 }
 

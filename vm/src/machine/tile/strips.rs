@@ -354,10 +354,10 @@ impl StripPlan {
         let mut lowered: Vec<Lowered> = lowered.collect::<Option<_>>()?;
         for lowered in &mut lowered {
             for number in moving.iter().map(|column| Part::Cells.number(*column)) {
-                if access.prefetches(moving.len()) {
+                if access.prefetches() {
                     lowered.list.prefetch(number);
                 }
-                if access == Access::Streamed {
+                if access.streams() {
                     lowered.list.stream(number);
                 }
             }
