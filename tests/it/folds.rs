@@ -262,6 +262,19 @@ fn rows_of_two_axes_side_by_side() {
     }
 }
 
+/// A thread begins with a run of elements that does not stand where the one before ends.
+#[test]
+fn threads_begin_with_runs_side_by_side() {
+    let (shape, all) = ([3, 2, 8, 8192], [3, 3, 8, 8192]);
+    let qtype = NdType::from_name("NDARRAY_FLOAT64_NNNN").expect("a type");
+    let cells: Vec<f64> = (0..all.iter().product()).map(number).collect();
+    let strides = [3 * 65_536 * 8, 65_536 * 8, 65_536, 8];
+    let rows = NdRows::from_strided(qtype, bytemuck::cast_slice(&cells), 0, &shape, &strides).expect("fits");
+    let inputs = [("x", Value::NdArray(Arc::new(rows)))];
+    check("core.make_tuple(nd.sum(x * 0.5, 2), nd.max(x, 2))", &inputs);
+    check("nd.mean(x, tuple(1, 2))", &inputs);
+}
+
 #[test]
 fn sums_along_axes() {
     let qtype = NdType::from_name("NDARRAY_FLOAT64_NN").expect("a type");

@@ -118,7 +118,8 @@ impl<'r> Blocks<'r> {
         }
         self.poll()?;
         self.move_on(columns, range.start);
-        let mut of_rows = self.columns_of_rows(of, columns, range.start, arena);
+        let mut at = Position::default();
+        let mut of_rows = self.columns_of_rows(of, columns, (range.start, &mut at), arena);
         let along = elements.behind(all);
         let steps = {
             let in_order = |column: &u16| (*column, (columns[*column as usize].step * all) as isize);
@@ -133,7 +134,7 @@ impl<'r> Blocks<'r> {
             ColumnSteps::in_arena(strip, of_rows.columns, all_moving, arena)
         };
         let most = steps.runs_at_once(all, CHUNK).min((CELLS / width).max(1));
-        let (mut at, mut element, mut taken) = (Position::default(), range.start, 0);
+        let (mut element, mut taken) = (range.start, 0);
         while element < range.end {
             elements.begin_run(&mut at, element, columns);
             let left = along.map_or(1, |along| elements.times_left(&at, along));
@@ -165,20 +166,20 @@ impl<'r> Blocks<'r> {
         Ok(())
     }
 
-    /// The columns of each row of the run that begins with an element, where `columns` stand that are in order.
+    /// The columns of each row of the run that begins with an element, where `columns` stand that are in order; others stand at a
+    /// position, and go there.
     fn columns_of_rows<'a>(
         &self,
         StripSideBySide { elements, runs: Runs { run, width, .. }, .. }: StripSideBySide<'_>,
         columns: &mut [Column],
-        first: usize,
+        (first, at): (usize, &mut Position),
         arena: &'a Bump,
     ) -> ColumnsOfRows<'a> {
         let count = columns.len();
         let behind_first = arena.alloc_slice_fill_copy(run * count, 0);
-        let mut at = Position::default();
         // The first one comes last: there they stay.
         for (row, behind) in behind_first.chunks_exact_mut(count).enumerate().rev() {
-            elements.begin_run(&mut at, first + row * width, columns);
+            elements.begin_run(at, first + row * width, columns);
             for (behind, column) in behind.iter_mut().zip(&*columns) {
                 *behind = column.data.addr() as isize;
             }
