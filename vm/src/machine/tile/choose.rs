@@ -79,11 +79,11 @@ impl Region {
         &self,
         columns: &[Column],
         elements: usize,
-        rows_at_once: usize,
+        (rows_at_once, pays): (usize, bool),
         strips: Strips,
     ) -> Option<Choice<'_>> {
         let plan = self.strips.as_ref()?;
-        let is_wanted = plan.variants.get().is_some() || plan.mode(strips) == Strips::Always;
+        let is_wanted = pays && plan.variants.get().is_some() || plan.mode(strips) == Strips::Always;
         let strips = is_wanted
             .then(|| self.strips_of_run(plan, columns, &[], (None, rows_at_once), elements, strips))
             .flatten()?;
