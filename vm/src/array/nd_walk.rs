@@ -158,8 +158,8 @@ impl Space {
         is_next
     }
 
-    /// How operands move behind so many elements, with which all axes behind one end: along that axis, by so many of its steps;
-    /// nothing if there are no more of them.
+    /// How operands move from one stretch of so many elements to the next, if a stretch is all of some last axes: along the axis
+    /// before these, by so many of its steps. Nothing if there is only one.
     pub(crate) fn behind(&self, elements: usize) -> Option<Along> {
         let mut within = 1;
         for (axis, size) in self.sizes().iter().enumerate().rev() {

@@ -316,12 +316,12 @@ impl Elements<'_> {
         self.walks.iter().map(|(column, walk)| (*column, walk.between_runs(&self.space)))
     }
 
-    /// How inputs and outputs that do not stand in order move behind so many elements, if they can.
+    /// How inputs and outputs that do not stand in order move from one stretch of so many elements to the next.
     pub(super) fn behind(&self, elements: usize) -> Option<Along> {
         self.space.behind(elements)
     }
 
-    /// How often they can from a position on, that position included.
+    /// How many stretches there are from the one at a position on.
     pub(super) fn times_left(&self, at: &Position, along: Along) -> usize {
         self.space.times_left(at, along)
     }

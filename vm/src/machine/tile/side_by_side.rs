@@ -44,15 +44,21 @@ pub(super) struct StripSideBySide<'r> {
     pub(super) runs: Runs,
 }
 
+/// A fold of such a strip, and the column of its cells.
+pub(super) struct FoldSideBySide<'k> {
+    /// Its number among those of the region.
+    pub(super) fold: usize,
+    pub(super) column: usize,
+    /// The type of cells.
+    pub(super) lane: Lane,
+    /// What they begin with.
+    pub(super) start: u64,
+    pub(super) kernel: &'k SideBySide,
+}
+
 /// Cells of a fold.
 struct Cells<'k> {
-    /// Its number among those of the region.
-    fold: usize,
-    column: usize,
-    lane: Lane,
-    /// What they begin with.
-    start: u64,
-    kernel: &'k SideBySide,
+    of: FoldSideBySide<'k>,
     /// The first one, while rows are taken in.
     first: *mut u8,
 }
@@ -60,12 +66,12 @@ struct Cells<'k> {
 impl Cells<'_> {
     /// True if rows go to eight rows of cells in turn.
     fn are_in_turn(&self) -> bool {
-        self.kernel.rows == SUMS
+        self.of.kernel.rows == SUMS
     }
 
     /// How far it is from one row of so many cells to the next, unless eight rows are one.
     fn to_next_row(&self, width: usize, are_eight: bool) -> usize {
-        if are_eight { width } else { width.next_multiple_of(LINE / self.lane.bytes()) }
+        if are_eight { width } else { width.next_multiple_of(LINE / self.of.lane.bytes()) }
     }
 }
 
@@ -103,6 +109,18 @@ impl<'r> Blocks<'r> {
         }
     }
 
+    /// The folds of such a strip.
+    pub(super) fn folds_side_by_side(&self, strip: &LoadedStrip) -> impl Iterator<Item = FoldSideBySide<'r>> {
+        let region = self.region;
+        strip.folds.iter().map(|fold| {
+            let kernel = &region.folds[fold.fold as usize].kernel.side_by_side;
+            let (Stage::SideBySide { lane, start, .. }, Some(kernel)) = (fold.stage, kernel) else {
+                unreachable!("all of a strip becomes one side by side")
+            };
+            FoldSideBySide { fold: fold.fold as usize, column: fold.column as usize, lane, start, kernel }
+        })
+    }
+
     /// Takes in elements, row by row.
     ///
     /// # Safety
@@ -122,15 +140,9 @@ impl<'r> Blocks<'r> {
             return unsafe { self.run_whole_runs(of, columns, range, arena, folded) };
         }
         let mut cells = BumpVec::with_capacity_in(strip.folds.len(), arena);
-        for fold in &strip.folds {
-            let kernel = &self.region.folds[fold.fold as usize].kernel;
-            let (Stage::SideBySide { lane, start, .. }, Some(kernel)) = (fold.stage, &kernel.side_by_side)
-            else {
-                unreachable!("all of a strip becomes one side by side")
-            };
-            let (fold, column) = (fold.fold as usize, fold.column as usize);
-            columns[column].step = lane.bytes();
-            cells.push(Cells { fold, column, lane, start, kernel, first: std::ptr::null_mut() });
+        for of in self.folds_side_by_side(strip) {
+            columns[of.column].step = of.lane.bytes();
+            cells.push(Cells { of, first: std::ptr::null_mut() });
         }
         let has_leaves = cells.iter().any(Cells::are_in_turn);
         let are_all_in_turn = cells.iter().all(Cells::are_in_turn);
@@ -238,11 +250,11 @@ impl<'s> Rows<'s> {
     /// Makes so many rows of cells begin anew, of folds that have several.
     fn begin(&mut self, rows: usize, folded: &mut [Folded<'_>]) {
         for cells in &mut self.cells {
-            let count = rows.min(cells.kernel.rows) * cells.to_next_row(self.width, self.has_eights);
-            let (_, words) = folded[cells.fold].parts_and_lanes();
-            let words_of_cells = &mut words[..(count * cells.lane.bytes()).div_ceil(size_of::<u64>())];
+            let count = rows.min(cells.of.kernel.rows) * cells.to_next_row(self.width, self.has_eights);
+            let (_, words) = folded[cells.of.fold].parts_and_lanes();
+            let words_of_cells = &mut words[..(count * cells.of.lane.bytes()).div_ceil(size_of::<u64>())];
             // Zeros are written as bytes; they are there at first.
-            match cells.start {
+            match cells.of.start {
                 0 if self.is_first => {}
                 0 => words_of_cells.fill(0),
                 start => words_of_cells.fill(start),
@@ -255,8 +267,8 @@ impl<'s> Rows<'s> {
     /// Joins the rows of cells.
     fn join(&mut self, folded: &mut [Folded<'_>]) {
         for cells in &mut self.cells {
-            let (_, words) = folded[cells.fold].parts_and_lanes();
-            (cells.kernel.join)(words, cells.to_next_row(self.width, self.has_eights), self.width);
+            let (_, words) = folded[cells.of.fold].parts_and_lanes();
+            (cells.of.kernel.join)(words, cells.to_next_row(self.width, self.has_eights), self.width);
             cells.first = words.as_mut_ptr().cast();
         }
     }
@@ -264,8 +276,8 @@ impl<'s> Rows<'s> {
     /// Makes parts of the cells, which have taken in so many elements each.
     fn end(&mut self, elements: usize, folded: &mut [Folded<'_>]) {
         for cells in &self.cells {
-            let (parts, words) = folded[cells.fold].parts_and_lanes();
-            (cells.kernel.take)(parts, words, self.width, elements);
+            let (parts, words) = folded[cells.of.fold].parts_and_lanes();
+            (cells.of.kernel.take)(parts, words, self.width, elements);
         }
     }
 
@@ -300,8 +312,8 @@ impl<'s> Rows<'s> {
         for cells in &self.cells {
             let row = if cells.are_in_turn() { next.row } else { 0 };
             let place =
-                (row * cells.to_next_row(self.width, self.has_eights) + next.column) * cells.lane.bytes();
-            self.columns[cells.column].data = cells.first.wrapping_add(place);
+                (row * cells.to_next_row(self.width, self.has_eights) + next.column) * cells.of.lane.bytes();
+            self.columns[cells.of.column].data = cells.first.wrapping_add(place);
         }
         // Parts of a row go along its cells.
         let turn = if matches!(kind, Piece::InTurn) && piece == self.width { next.row } else { 0 };
@@ -358,12 +370,14 @@ impl<'s> Rows<'s> {
         let (columns, cells) = (&*self.columns, &self.cells);
         let (strip, arena, has_eights) = (self.strip, self.arena, self.has_eights);
         self.steps[kind as usize].get_or_insert_with(|| {
-            let is_of_cells = |column: usize| cells.iter().any(|cells| cells.column == column);
+            let is_of_cells = |column: usize| cells.iter().any(|cells| cells.of.column == column);
             let in_order = columns.iter().enumerate().filter(|(column, _)| !is_of_cells(*column));
             let in_order = in_order.map(|(column, of)| (column as u16, (of.step * piece) as isize));
             let between_runs = elements.between_runs().filter(|_| run <= width);
             let moving = in_order.chain(between_runs);
-            let bytes = |of: &Cells<'_>, cells: usize| (of.column as u16, (cells * of.lane.bytes()) as isize);
+            let bytes = |Cells { of, .. }: &Cells<'_>, cells: usize| {
+                (of.column as u16, (cells * of.lane.bytes()) as isize)
+            };
             match kind {
                 _ if piece < width => {
                     let along = cells.iter().map(|cells| bytes(cells, piece));

@@ -14,14 +14,11 @@ use crate::array::block::Column;
 use crate::array::fold_kernel::{CHUNK, Folded};
 use crate::array::nd_walk::Position;
 use crate::array::runs::Runs;
-use crate::array::side_by_side::SideBySide;
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Outcome};
-use crate::machine::tile::lowered::{Stage, StripFold};
 use crate::machine::tile::region::Region;
-use crate::machine::tile::side_by_side::StripSideBySide;
+use crate::machine::tile::side_by_side::{FoldSideBySide, StripSideBySide};
 use crate::machine::tile::strips::ColumnSteps;
-use crate::strip::Lane;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use std::ops::Range;
@@ -49,11 +46,7 @@ const CELLS: usize = 1024;
 
 /// Where a strip leaves what becomes of a fold.
 struct Cells<'k, 'a> {
-    /// Its number among those of the region.
-    fold: usize,
-    column: usize,
-    lane: Lane,
-    kernel: &'k SideBySide,
+    of: FoldSideBySide<'k>,
     room: &'a mut [u64],
 }
 
@@ -114,15 +107,9 @@ impl<'r> Blocks<'r> {
         let StripSideBySide { strip, elements, runs: Runs { run, width, count: results } } = of;
         let all = run * width;
         let mut cells = BumpVec::with_capacity_in(strip.folds.len(), arena);
-        for StripFold { fold, column, stage, .. } in &strip.folds {
-            let (fold, column) = (*fold as usize, *column as usize);
-            let kernel = &self.region.folds[fold].kernel.side_by_side;
-            let (Stage::SideBySide { lane, .. }, Some(kernel)) = (*stage, kernel) else {
-                unreachable!("all of a strip becomes one side by side")
-            };
-            columns[column].step = lane.bytes();
-            let room = arena.alloc_slice_fill_copy(CELLS.min(results), 0);
-            cells.push(Cells { fold, column, lane, kernel, room });
+        for of in self.folds_side_by_side(strip) {
+            columns[of.column].step = of.lane.bytes();
+            cells.push(Cells { of, room: arena.alloc_slice_fill_copy(CELLS.min(results), 0) });
         }
         self.poll()?;
         self.move_on(columns, range.start);
@@ -137,7 +124,8 @@ impl<'r> Blocks<'r> {
                 let first = (row * columns.len()) as u16;
                 moving.clone().map(move |(column, by)| (first + column, by))
             };
-            let of_cells = |of: &Cells<'_, '_>| (of.column as u16, (width * of.lane.bytes()) as isize);
+            let of_cells =
+                |Cells { of, .. }: &Cells<'_, '_>| (of.column as u16, (width * of.lane.bytes()) as isize);
             let all_moving = (0..run).flat_map(of_row).chain(cells.iter().map(of_cells));
             ColumnSteps::in_arena(strip, of_rows.columns, all_moving, arena)
         };
@@ -153,14 +141,14 @@ impl<'r> Blocks<'r> {
                 let count = CELLS.min(width - first);
                 of_rows.point_to(columns, first);
                 for cells in &mut cells {
-                    of_rows.columns[cells.column].data = cells.room.as_mut_ptr().cast();
+                    of_rows.columns[cells.of.column].data = cells.room.as_mut_ptr().cast();
                 }
                 // SAFETY: the caller's promise: the columns of each row stand at such a part of it in the first of these runs,
                 // and those of others stand by the steps; there is room for the cells, which nobody else accesses.
                 unsafe { strip.run_often(of_rows.columns, count, times, (&steps, 0)) };
-                for Cells { fold, kernel, room, .. } in &cells {
-                    let (parts, _) = folded[*fold].parts_and_lanes();
-                    (kernel.take)(parts, room, count * times, run);
+                for Cells { of, room } in &cells {
+                    let (parts, _) = folded[of.fold].parts_and_lanes();
+                    (of.kernel.take)(parts, room, count * times, run);
                 }
                 taken += run * count * times;
                 if taken >= CHUNK {
