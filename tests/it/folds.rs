@@ -74,6 +74,44 @@ fn sums_of_rows() {
     );
 }
 
+#[test]
+fn running_results_of_rows() {
+    let text = "s = math.cum_sum(x); n = array.cum_count(x); \
+        core.make_tuple(s, s/n - x, n, array.agg_index(x), math.sum(s - n), math.cum_sum(s*0.5)*2.0)";
+    let sizes = (0..20).chain([63, 64, 65, 127, 128, 129, 200, 1023, 1024, 1025, 4095, 4096, 4104]);
+    for count in sizes.chain([65_535, 65_536, 65_600, 200_001]) {
+        for gap in [usize::MAX, 3, 64] {
+            let x = rows(count, ScalarType::Float64, gap);
+            let result = check(text, &[("x", x.clone())]);
+            let (Value::Tuple(fields), Value::Array(_, x)) = (&result, &x) else {
+                unreachable!("{result:?}")
+            };
+            let (mut sum, mut present) = (-0.0, 0);
+            let expected = (0..count).map(|row| {
+                let Some(ScalarValue::Float64(x)) = x.get(row) else { return [None, None, None] };
+                (sum, present) = (sum + x, present + 1);
+                let numbers = [present, row as i64].map(|number| Some(ScalarValue::Int64(number)));
+                [Some(ScalarValue::Float64(sum)), numbers[0].clone(), numbers[1].clone()]
+            });
+            for (row, expected) in expected.enumerate() {
+                let found = [0, 2, 3].map(|field| match &fields.fields()[field] {
+                    Value::Array(_, rows) => rows.get(row),
+                    other => unreachable!("{other:?}"),
+                });
+                assert_eq!(found, expected, "row {row} of {count}, one of {gap} missing");
+            }
+        }
+        let narrow = "core.make_tuple(math.cum_sum(x*x) + x, math.cum_sum(x + 1)*2)";
+        check(narrow, &[("x", rows(count, ScalarType::Float32, 5))]);
+        check(narrow, &[("x", rows(count, ScalarType::Int32, 7))]);
+        // What can fire leaves running sums to passes.
+        check(
+            "math.cum_sum(math.log(x*x + 1.0)) - math.trig.sin(x*1e8)",
+            &[("x", rows(count, ScalarType::Float64, 9))],
+        );
+    }
+}
+
 /// Strips take several runs a call, each with the constants of its row.
 #[test]
 fn runs_with_values_of_their_own() {

@@ -1,4 +1,4 @@
-//! Kernels of running sums along the last axis: of a whole array, or a block at a time.
+//! Kernels of running sums along the last axis, and of running results of rows: of a whole array, or a block at a time.
 //!
 //! ```text
 //! runs of 4     a b c d | e f g h | i j …
@@ -17,9 +17,14 @@
 //!
 //! Groups are places of a run from one multiple of eight to the next, whatever end sums begin at, so that blocks and
 //! threads cannot be seen in a sum.
+//!
+//! Rows are one run. A missing one has no result.
 
+use crate::array::group_scan::GroupScan;
 use crate::array::meter::{Meter, STRIDE};
 use crate::value::Fault;
+use crate::value::array::ROWS_OF_A_WORD;
+use bytemuck::Pod;
 use std::ops::{Add, Range};
 
 /// Which end of a run its sums begin at.
@@ -31,13 +36,41 @@ pub(crate) enum Direction {
     Back,
 }
 
-/// A running sum along the last axis.
+/// A running sum along the last axis, or a running result of rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScanKernel {
     /// The code over a block.
     pub(crate) block: ScanRun,
     /// The order of blocks.
     pub(crate) direction: Direction,
+    /// What is carried to the first block.
+    pub(crate) start: Carry,
+    /// What strips compute, if they can.
+    pub(crate) running: Option<Running>,
+}
+
+impl ScanKernel {
+    /// Sums along the last axis.
+    pub(crate) fn along_axis(block: ScanRun, direction: Direction) -> ScanKernel {
+        ScanKernel { block, direction, start: Carry::default(), running: None }
+    }
+
+    /// A scan of all rows.
+    pub(crate) fn of_rows<T: Copy, S: GroupScan<T>>(running: Running) -> ScanKernel {
+        let start = Carry::of(S::START);
+        ScanKernel { block: rows::<T, S>, direction: Direction::Forward, start, running: Some(running) }
+    }
+}
+
+/// A running result of rows that is a sum. Missing rows have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Running {
+    /// Of the rows that are present: of floats in double, rounded row by row.
+    Rows,
+    /// Of ones for the rows that are present.
+    Present,
+    /// Of ones for the rows before, missing ones too.
+    Before,
 }
 
 /// The code of sums of `R`, one by one.
@@ -74,7 +107,7 @@ pub(crate) fn sum_in_groups<R: Summand>(
             meter.poll()?;
             let (at, count) = (elements.as_mut_ptr().cast::<u8>(), elements.len());
             let place = if run <= STRIDE { 0 } else { number * part };
-            let block = Block { from: at, to: at, count, place, run };
+            let block = Block { from: at, presence: std::ptr::null(), to: at, count, place, run };
             // SAFETY: the sums take the room of the elements, which are whole runs or begin at their place in one.
             unsafe { in_groups::<R>(direction)(block, &mut carry) };
         }
@@ -103,6 +136,8 @@ impl Summand for f64 {}
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     pub(crate) from: *const u8,
+    /// Words of presence; null of elements with axes, or if all rows are alike.
+    pub(crate) presence: *const u64,
     pub(crate) to: *mut u8,
     pub(crate) count: usize,
     /// Place of the first of them in its run.
@@ -111,17 +146,26 @@ pub(crate) struct Block {
     pub(crate) run: usize,
 }
 
-/// What goes from block to block.
+/// What goes from block to block, in the first of the bytes that [strips](crate::strip::List::running_sum) want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
-pub(crate) struct Carry([u64; 2]);
+pub(crate) struct Carry([u64; 8]);
 
-/// Computes the sums of a block. `carry` is what the block that was computed before left; it is not read where a run
-/// begins.
+impl Carry {
+    /// The one that begins with the bytes of a state.
+    fn of<S: Pod>(state: S) -> Carry {
+        let mut carry = Carry::default();
+        bytemuck::cast_slice_mut(&mut carry.0)[..size_of::<S>()].copy_from_slice(bytemuck::bytes_of(&state));
+        carry
+    }
+}
+
+/// Computes the sums of a block. `carry` is what the block that was computed before left, and the start of the kernel at first; of
+/// elements with axes it is not read where a run begins.
 ///
 /// # Safety
-/// There are that many elements of the kernel's type, aligned, and room for as many sums, which is that of the elements
-/// or has no byte of one. `place < run`.
+/// There are that many elements of the kernel's type, aligned, words of presence for them if it points to some, and room for as many
+/// sums, which is that of the elements or has no byte of one. `place < run`.
 pub(crate) type ScanRun = unsafe fn(block: Block, carry: &mut Carry);
 
 /// What has been summed up of a run.
@@ -173,6 +217,34 @@ unsafe fn by_runs<R: Summand, O: Order<R>, const BACK: bool>(block: Block, carry
             let sums = (!begins).then(|| carry.read());
             carry.write(O::piece::<BACK>((from.add(piece.start), to.add(piece.start)), places, sums));
         }
+    }
+}
+
+/// Results of rows.
+///
+/// # Safety
+/// The contract of [`ScanRun`].
+unsafe fn rows<T: Copy, S: GroupScan<T>>(block: Block, carry: &mut Carry) {
+    const { assert!(size_of::<S::State>() <= size_of::<u64>() && align_of::<S::State>() <= align_of::<Carry>()) };
+    let Block { count, presence, .. } = block;
+    let (from, to, carry) =
+        (block.from.cast::<T>(), block.to.cast::<S::Out>(), (&raw mut *carry).cast::<S::State>());
+    // SAFETY: the caller's promise: a carry begins with a state.
+    unsafe {
+        let mut state = carry.read();
+        if presence.is_null() {
+            for row in 0..count {
+                to.add(row).write(S::next(&mut state, from.add(row).read()));
+            }
+        } else {
+            for row in 0..count {
+                match *presence.add(row / ROWS_OF_A_WORD) >> (row % ROWS_OF_A_WORD) & 1 {
+                    1 => to.add(row).write(S::next(&mut state, from.add(row).read())),
+                    _ => S::skip(&mut state),
+                }
+            }
+        }
+        carry.write(state);
     }
 }
 
@@ -323,11 +395,12 @@ mod tests {
                 if is_back {
                     firsts.reverse();
                 }
-                let mut carry = Carry([f64::NAN.to_bits(); 2]);
+                let mut carry = Carry([f64::NAN.to_bits(); 8]);
                 for first in firsts {
                     let count = size.min(elements.len() - first);
                     let block = Block {
                         from: elements[first..].as_ptr().cast(),
+                        presence: std::ptr::null(),
                         to: sums[first..].as_mut_ptr().cast(),
                         count,
                         place: first % run,

@@ -24,6 +24,7 @@ pub mod plane;
 mod present;
 pub mod python;
 mod recipes;
+mod rows_so_far;
 pub mod scan;
 pub mod seq;
 pub mod strings;

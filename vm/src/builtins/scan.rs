@@ -9,19 +9,20 @@
 //! Floats are added in double and rounded to their type row by row; integers stay what they are.
 //!
 //! A scan that knows of a group's rows only a sum, the greatest or how many there were takes the rows of all groups
-//! as they come (`vm/src/array/group_scan.rs`).
+//! as they come (`vm/src/array/group_scan.rs`). Running sums and numbers of all rows are members of regions (`vm/src/array/scan.rs`).
 
 use crate::array::group_scan::{GroupScan, scan_groups};
 use crate::array::meter::{Meter, Scratch};
-use crate::array::row_fold::{BestOf, RowFold};
+use crate::array::scan::{Running, ScanKernel};
 use crate::builtins::present::{
     Cell, Gathered, GroupsOf, Members, Present, Unit, check_children, with_number,
 };
-use crate::operator::{Family, KernelCall};
+use crate::builtins::rows_so_far::{RowsSoFar, RunningMax, RunningSum};
+use crate::operator::general::GeneralKernel;
+use crate::operator::{Family, Kernel, KernelCall};
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64};
 use crate::value::{Fault, QType, ScalarType};
-use crate::vector::fold::Fold;
 use crate::vector::math::dispatch::unary_rows;
 use crate::vector::math::lanes::Exp;
 use crate::vector::order::{self, Place};
@@ -51,10 +52,10 @@ pub fn rows() -> Vec<Family> {
     vec![
         family(CUM_SUM, "Sum of the present rows up to this one. Integers wrap.", None, numbers, |element| {
             match element {
-                ScalarType::Int32 => Some(in_turn::<_, _, RunningSum>(|of| running(of, i32::wrapping_add))),
-                ScalarType::Int64 => Some(in_turn::<_, _, RunningSum>(|of| running(of, i64::wrapping_add))),
-                ScalarType::Float32 => Some(in_turn::<_, _, RunningSum>(running_sum::<f32>)),
-                ScalarType::Float64 => Some(in_turn::<_, _, RunningSum>(running_sum::<f64>)),
+                ScalarType::Int32 => Some(sums::<i32>()),
+                ScalarType::Int64 => Some(sums::<i64>()),
+                ScalarType::Float32 => Some(sums::<f32>()),
+                ScalarType::Float64 => Some(sums::<f64>()),
                 _ => None,
             }
         }),
@@ -66,15 +67,17 @@ pub fn rows() -> Vec<Family> {
             |element| Some(with_number!(element, T => in_turn::<_, _, RunningMax>(running_max::<T>))),
         ),
         family(CUM_COUNT, "Number of present rows up to this one.", None, counts, |_| {
-            Some(in_turn::<_, _, RowsSoFar<false>>(|of: Group<'_, Unit, i64>| {
+            let scan = in_turn::<_, _, RowsSoFar<false>>(|of: Group<'_, Unit, i64>| {
                 write(of, |value| value as i64 + 1)
-            }))
+            });
+            Some(scan.over_rows::<Unit, RowsSoFar<false>>(Running::Present))
         }),
         family(ROW_OF_GROUP, "Number of the row in its group.", None, counts, |_| {
-            Some(in_turn::<_, _, RowsSoFar<true>>(|of: Group<'_, Unit, i64>| {
+            let scan = in_turn::<_, _, RowsSoFar<true>>(|of: Group<'_, Unit, i64>| {
                 let rows = of.rows;
                 write(of, |value| rows.place(value))
-            }))
+            });
+            Some(scan.over_rows::<Unit, RowsSoFar<true>>(Running::Before))
         }),
         family(
             ORDINAL_RANK,
@@ -135,8 +138,22 @@ fn shares(element: ScalarType) -> ScalarType {
     if element.is_float() { element } else { ScalarType::Float64 }
 }
 
-/// The code of a scan: over an array, or by the edge behind it, with an option.
-type ScanKernel = Box<dyn Fn(&mut KernelCall<'_>, bool, f64) -> Result<(), Fault> + Send + Sync>;
+/// The code of a scan over an array, or by the edge behind it, with an option.
+type WholeScan = Box<dyn Fn(&mut KernelCall<'_>, bool, f64) -> Result<(), Fault> + Send + Sync>;
+
+/// The code of a scan.
+struct ScanCode {
+    whole: WholeScan,
+    /// Over blocks of an array.
+    rows: Option<ScanKernel>,
+}
+
+impl ScanCode {
+    /// The same with code over blocks of rows.
+    fn over_rows<T: Copy, S: GroupScan<T>>(self, running: Running) -> ScanCode {
+        ScanCode { rows: Some(ScanKernel::of_rows::<T, S>(running)), ..self }
+    }
+}
 
 /// What a scan makes of the present rows of a group: a result for each.
 type Scan<T, R> = fn(Group<'_, T, R>) -> Result<(), Fault>;
@@ -149,82 +166,26 @@ struct Group<'a, T, R> {
     meter: &'a Meter<'a>,
 }
 
-fn kernel<T: Cell + 'static, R: Pod>(scan: Scan<T, R>) -> ScanKernel {
-    Box::new(move |call, has_edge, option| run(call, has_edge, option, scan))
+fn kernel<T: Cell + 'static, R: Pod>(scan: Scan<T, R>) -> ScanCode {
+    ScanCode { whole: Box::new(move |call, has_edge, option| run(call, has_edge, option, scan)), rows: None }
 }
 
 /// The same of a scan that may take the rows of all groups as they come.
-fn in_turn<T: Cell + 'static, R: Pod, S: GroupScan<T, Out = R>>(scan: Scan<T, R>) -> ScanKernel {
-    Box::new(move |call, has_edge, option| match has_edge && run_as_they_come::<T, S>(call)? {
-        true => Ok(()),
-        false => run(call, has_edge, option, scan),
-    })
+fn in_turn<T: Cell + 'static, R: Pod, S: GroupScan<T, Out = R>>(scan: Scan<T, R>) -> ScanCode {
+    let whole: WholeScan =
+        Box::new(move |call, has_edge, option| match has_edge && run_as_they_come::<T, S>(call)? {
+            true => Ok(()),
+            false => run(call, has_edge, option, scan),
+        });
+    ScanCode { whole, rows: None }
 }
 
-/// The sum of the rows so far.
-struct RunningSum;
-
-macro_rules! running_sums {
-    ($($row:ty: $sum:ty, $start:expr, |$so_far:ident, $next:ident| $joined:expr;)*) => {$(
-        impl GroupScan<$row> for RunningSum {
-            type State = $sum;
-            type Out = $row;
-            const START: $sum = $start;
-
-            #[inline(always)]
-            fn next($so_far: &mut $sum, $next: $row) -> $row {
-                *$so_far = $joined;
-                *$so_far as $row
-            }
-        }
-    )*};
-}
-
-// Nothing is added to -0 by it, not even the sign of a zero.
-running_sums! {
-    i32: i32, 0, |sum, next| sum.wrapping_add(next);
-    i64: i64, 0, |sum, next| sum.wrapping_add(next);
-    f32: f64, -0.0, |sum, next| *sum + f64::from(next);
-    f64: f64, -0.0, |sum, next| *sum + next;
-}
-
-/// The greatest row so far.
-struct RunningMax;
-
-impl<T: Key + PartialOrd + Pod> GroupScan<T> for RunningMax
+/// Running sums.
+fn sums<T: Cell + Pod>() -> ScanCode
 where
-    BestOf<T, true>: RowFold<Row = T>,
-    <BestOf<T, true> as RowFold>::Fold: Fold<Element = T>,
+    RunningSum: GroupScan<T, Out = T>,
 {
-    type State = T;
-    type Out = T;
-    const START: T = BestOf::<T, true>::MISSING;
-
-    #[inline(always)]
-    fn next(max: &mut T, next: T) -> T {
-        *max = if max.is_nan() || *max >= next { *max } else { next };
-        *max
-    }
-}
-
-/// How many rows up to this one are present; with `BEFORE`, how many rows there were before, missing ones too.
-struct RowsSoFar<const BEFORE: bool>;
-
-impl<const BEFORE: bool> GroupScan<Unit> for RowsSoFar<BEFORE> {
-    type State = i64;
-    type Out = i64;
-    const START: i64 = 0;
-
-    #[inline(always)]
-    fn next(count: &mut i64, _: Unit) -> i64 {
-        *count += 1;
-        *count - i64::from(BEFORE)
-    }
-
-    #[inline(always)]
-    fn skip(count: &mut i64) {
-        *count += i64::from(BEFORE);
-    }
+    in_turn::<T, T, RunningSum>(summed_up).over_rows::<T, RunningSum>(Running::Rows)
 }
 
 /// An operator of an array, perhaps an edge, and perhaps an option of a type.
@@ -233,7 +194,7 @@ fn family(
     meaning: &str,
     option: Option<QType>,
     result: fn(ScalarType) -> ScalarType,
-    kernel: fn(ScalarType) -> Option<ScanKernel>,
+    code: fn(ScalarType) -> Option<ScanCode>,
 ) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(30).on_demand(move |family, args| {
         let (QType::Array(t), rest) = args.split_first()? else { return None };
@@ -242,10 +203,10 @@ fn family(
         if rest.len() > 1 || rest.first() != option.as_ref() {
             return None;
         }
-        let scan = kernel(t.element)?;
+        let ScanCode { whole: scan, rows } = code(t.element)?;
         // An edge may have another number of children than the array has rows.
         let family = if has_edge { family.clone().raises() } else { family.clone() };
-        let overload = family.make_general(args, QType::Array(t.of(result(t.element))), move |call| {
+        let whole = GeneralKernel::new(move |call| {
             let last = call.len() - 1;
             let option = match call.qtype(last) {
                 qtype if *qtype == BOOLEAN => f64::from(u8::from(call.plain::<bool>(last))),
@@ -254,7 +215,12 @@ fn family(
             };
             scan(call, has_edge, option)
         });
-        Some(overload.reading_lent())
+        let has_cells = t.element == ScalarType::Unit || t.element.is_plain();
+        let kernel = match rows.filter(|_| args.len() == 1 && has_cells) {
+            Some(scan) => Kernel::Scan { whole, scan },
+            None => Kernel::General(whole),
+        };
+        Some(family.make(args, QType::Array(t.of(result(t.element))), kernel).reading_lent())
     })
 }
 
@@ -334,33 +300,16 @@ fn write<T, R>(of: Group<'_, T, R>, f: impl Fn(usize) -> R) -> Result<(), Fault>
     Ok(())
 }
 
-/// The first value, then what comes of the last result and the next value.
-fn running<T: Copy>(of: Group<'_, T, T>, next: impl Fn(T, T) -> T) -> Result<(), Fault> {
+fn summed_up<T: Copy>(of: Group<'_, T, T>) -> Result<(), Fault>
+where
+    RunningSum: GroupScan<T, Out = T>,
+{
     let Group { rows: x, out, meter, .. } = of;
-    let values = x.values();
-    let Some(first) = values.first() else { return Ok(()) };
-    let mut last = *first;
-    out[0] = last;
-    for stride in meter.strides(values.len()) {
-        let stride = stride?;
-        let stride = stride.start.max(1)..stride.end;
-        for (value, out) in values[stride.clone()].iter().zip(&mut out[stride]) {
-            last = next(last, *value);
-            *out = last;
-        }
-    }
-    Ok(())
-}
-
-fn running_sum<T: SummedFloat>(of: Group<'_, T, T>) -> Result<(), Fault> {
-    let Group { rows: x, out, meter, .. } = of;
-    // Nothing is added to -0 by it, not even the sign of a zero.
-    let mut sum = -0.0;
+    let mut sum = <RunningSum as GroupScan<T>>::START;
     for stride in meter.strides(x.len()) {
         let stride = stride?;
         for (value, out) in x.values()[stride.clone()].iter().zip(&mut out[stride]) {
-            sum += value.wide();
-            *out = T::of(sum);
+            *out = RunningSum::next(&mut sum, *value);
         }
     }
     Ok(())

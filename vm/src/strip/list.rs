@@ -19,7 +19,8 @@
 //! 5. A column may be *taken*: its rows are cells that the rows of another column choose, their positions. Nobody writes
 //!    either of them.
 //!
-//! Every operation is that of one row: nothing is contracted or reordered, and any NaN is one value.
+//! Every operation is that of one row, but for [running sums](List::running_sum): nothing is contracted or reordered, and any
+//! NaN is one value.
 
 use crate::strip::op::{BinaryOp, Comparison, Lane, LaneFold, Op, ShiftOp, Sink, Term, UnaryOp};
 use hashbrown::HashMap;
@@ -111,10 +112,10 @@ impl List {
         self.begins_at_lines.then(widest).flatten()
     }
 
-    /// Columns that numbers are written to, with the bytes of a row, in lists that fold nothing.
+    /// Columns that numbers are written to, with the bytes of a row, in lists whose rows know nothing of each other.
     fn numbers_written(&self) -> impl Iterator<Item = (u16, usize)> {
-        let has_folds = self.sinks.iter().any(Sink::is_fold);
-        self.sinks.iter().filter(move |_| !has_folds).filter_map(|sink| match *sink {
+        let has_carries = self.has_carries();
+        self.sinks.iter().filter(move |_| !has_carries).filter_map(|sink| match *sink {
             Sink::Rows(number, term) if self.lane(term) != Lane::Mask => {
                 Some((number, self.lane(term).bytes()))
             }
@@ -317,6 +318,31 @@ impl List {
             Op::Literal(bits) => self.literal(lane.same_bits(), bits),
             _ => self.push(Op::Bits(x), lane.same_bits()),
         }
+    }
+
+    /// The sum of all rows up to each, one after the other: of floats, nothing is added to [the sum of no
+    /// rows](Lane::lanes_of_no_rows) by it. The first of 64 bytes of a column are the sum of the rows before the call, and behind it
+    /// that of all, if the rows of the call are a multiple of eight; else it is any number.
+    ///
+    /// # Panics
+    /// The operand is no number of 64 bits.
+    pub fn running_sum(&mut self, column: u16, x: Term) -> Term {
+        let lane = self.lane(x);
+        assert!(matches!(lane, Lane::F64 | Lane::I64), "a running sum of {lane:?}");
+        self.push(Op::RunningSum(column, x), lane)
+    }
+
+    /// The columns of running sums, and their types.
+    pub fn running_sums(&self) -> impl Iterator<Item = (u16, Lane)> {
+        self.terms().filter_map(|(_, op, lane)| match op {
+            Op::RunningSum(column, _) => Some((column, lane)),
+            _ => None,
+        })
+    }
+
+    /// True if something is carried from row to row: folds or running sums.
+    pub fn has_carries(&self) -> bool {
+        self.sinks.iter().any(Sink::is_fold) || self.running_sums().next().is_some()
     }
 
     /// A small number in a type.

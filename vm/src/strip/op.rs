@@ -189,6 +189,9 @@ pub enum Op {
     Cast(Term),
     /// The same bits as the [other type](Lane::same_bits) of the width.
     Bits(Term),
+    /// The sum of all rows of the call up to this one, each added to the sum before, the first to that in the first cell of a
+    /// column, which has the last sum behind the call.
+    RunningSum(u16, Term),
 }
 
 impl Op {
@@ -196,7 +199,9 @@ impl Op {
     pub fn operands(&self) -> impl Iterator<Item = Term> + use<> {
         let operands = match *self {
             Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) => [None; 3],
-            Op::Unary(_, x) | Op::Shift(_, x, _) | Op::Cast(x) | Op::Bits(x) => [Some(x), None, None],
+            Op::Unary(_, x) | Op::Shift(_, x, _) | Op::Cast(x) | Op::Bits(x) | Op::RunningSum(_, x) => {
+                [Some(x), None, None]
+            }
             Op::Binary(_, x, y) | Op::Compare(_, x, y) => [Some(x), Some(y), None],
             Op::Select(a, b, c) | Op::Fma(a, b, c) => [Some(a), Some(b), Some(c)],
         };

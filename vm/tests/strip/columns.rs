@@ -105,10 +105,11 @@ pub fn bytes_of(list: &List, sink: &Sink, rows: usize, leaves: usize) -> usize {
     }
 }
 
-/// Ends of leaves of some rows. With presence or spread sums all leaves but the last have whole groups.
+/// Ends of leaves of some rows. With presence, spread or running sums all leaves but the last have whole groups.
 fn leaf_ends(list: &List, first: usize, end: usize) -> Vec<usize> {
     let is_spread = list.sinks().iter().any(|sink| matches!(sink, Sink::Spread(..)));
-    let sizes = match random::has_presence(list) || is_spread {
+    let is_running = list.running_sums().next().is_some();
+    let sizes = match random::has_presence(list) || is_spread || is_running {
         true => [128, 8, 64, 120, 72],
         false => [128, 1, 64, 7, 37],
     };
@@ -235,6 +236,18 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
             }
         }
     }
+    let mut sums = reference::no_rows(list);
+    for (number, (column, lane)) in list.running_sums().enumerate() {
+        // Some go on from rows before.
+        if number % 2 == 1 {
+            let before = if lane == Lane::F64 { 1.5_f64.to_bits() } else { 7 };
+            sums.insert(column, before);
+        }
+        let mut bytes = [0xA5; LANES];
+        bytes[..8].copy_from_slice(&sums[&column].to_le_bytes());
+        memory.resize_with(memory.len().max(column as usize + 1), || Guarded::new(0, guard));
+        memory[column as usize] = Guarded::of(&bytes, guard);
+    }
     if let Some(number) = list.leaf_ends() {
         let bytes: Vec<u8> = ends.iter().flat_map(|end| (*end as u64).to_le_bytes()).collect();
         memory.resize_with(memory.len().max(number as usize + 1), || Guarded::new(0, guard));
@@ -244,7 +257,22 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
     let pointers: Vec<*mut u8> = memory.iter().map(Guarded::pointer).collect();
     // SAFETY: the machine has the level, and the columns have the rows.
     let fired = unsafe { strip.run(pointers.as_ptr(), first, end, inputs.scalars.as_ptr()) };
-    let rows: Vec<Vec<u64>> = (first..end).map(|row| reference::terms(list, inputs, row)).collect();
+    let rows = reference::terms_of(list, inputs, first..end, &mut sums);
+    let wanted = reference::is_wanted(list);
+    for (term, op, lane) in list.terms() {
+        if let Op::RunningSum(column, _) = op
+            && wanted[term.index()]
+            && (end - first).is_multiple_of(8)
+        {
+            let bytes = memory[column as usize].bytes();
+            let found = u64::from_le_bytes(bytes[..8].try_into().expect("a cell"));
+            let expected = sums[&column];
+            assert!(
+                is_same(lane, found, expected),
+                "{what}: {op:?} behind {first}..{end}: {found:x}, not {expected:x}"
+            );
+        }
+    }
     let mut expect_fire = false;
     for sink in list.sinks() {
         let lane = list.lane(sink.term());

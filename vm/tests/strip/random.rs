@@ -99,6 +99,7 @@ pub struct Plan {
     pub sums: usize,
     pub lanes: usize,
     pub spread: usize,
+    pub running: usize,
 }
 
 impl Plan {
@@ -113,6 +114,7 @@ impl Plan {
             sums: [0, 0, 1, 4][rng.usize(..4)],
             lanes: [0, 0, 1, 2, 5][rng.usize(..5)],
             spread: [0, 0, 0, 1, 3][rng.usize(..5)],
+            running: if widths == 0 { 0 } else { [0, 0, 0, 1, 3][rng.usize(..5)] },
         }
     }
 }
@@ -148,7 +150,13 @@ pub fn list(rng: &mut Rng, plan: Plan) -> (List, Vec<(Op, Lane)>) {
             growing.terms.push(term);
         }
     }
-    for _ in 0..plan.operations {
+    for number in 0..plan.operations.max(plan.running) {
+        if number < plan.running {
+            let lane = if growing.rng.bool() { Lane::F64 } else { Lane::I64 };
+            let x = growing.any(lane);
+            let sum = growing.list.running_sum((columns.len() + number) as u16, x);
+            growing.terms.push(sum);
+        }
         let lane = growing.lanes[growing.rng.usize(..growing.lanes.len())];
         let term = growing.operation(lane);
         growing.terms.push(term);
@@ -320,7 +328,7 @@ impl Growing {
     fn sinks(&mut self, plan: Plan, columns: &[(Op, Lane)]) {
         let mut in_place: Vec<usize> = (0..columns.len()).collect();
         self.rng.shuffle(&mut in_place);
-        let mut next = columns.len() as u16;
+        let mut next = (columns.len() + plan.running) as u16;
         for _ in 0..1 + self.rng.usize(..4) {
             let term = match self.rng.u8(..3) {
                 0 => self.terms[self.rng.usize(..self.terms.len())],

@@ -3,6 +3,8 @@
 //! Shares no code with the compiler of strips: numbers are Rust's own, one row at a time.
 
 use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Sink, Term, UnaryOp};
+use std::collections::HashMap;
+use std::ops::Range;
 
 /// Where the reference reads rows.
 pub trait Rows {
@@ -16,14 +18,53 @@ pub trait Rows {
     fn scalar(&self, number: u16) -> u64;
 }
 
-/// The bits of every term in a row.
+/// By column: running sums so far.
+pub type Running = HashMap<u16, u64>;
+
+/// The bits of every term in a row; nothing was summed up before it.
 pub fn terms(list: &List, rows: &impl Rows, row: usize) -> Vec<u64> {
-    let mut bits = Vec::new();
+    terms_behind(list, rows, row, &mut no_rows(list))
+}
+
+/// Running sums of no rows.
+pub fn no_rows(list: &List) -> Running {
+    list.running_sums().map(|(column, lane)| (column, lane.lanes_of_no_rows())).collect()
+}
+
+/// The same of rows one after the other.
+pub fn terms_of(list: &List, rows: &impl Rows, range: Range<usize>, sums: &mut Running) -> Vec<Vec<u64>> {
+    range.map(|row| terms_behind(list, rows, row, sums)).collect()
+}
+
+fn terms_behind(list: &List, rows: &impl Rows, row: usize, sums: &mut Running) -> Vec<u64> {
+    let mut bits: Vec<u64> = Vec::new();
     for (_, op, lane) in list.terms() {
-        let value = term(list, &bits, op, lane, rows, row);
+        let value = match op {
+            Op::RunningSum(column, x) => {
+                let (sum, x) = (sums.get_mut(&column).expect("a sum before"), bits[x.index()]);
+                *sum = match lane {
+                    Lane::F64 => (double(*sum) + double(x)).to_bits(),
+                    _ => sum.wrapping_add(x),
+                };
+                *sum
+            }
+            op => term(list, &bits, op, lane, rows, row),
+        };
         bits.push(trimmed(lane, value));
     }
     bits
+}
+
+/// By term: true if a sink asks for it.
+pub fn is_wanted(list: &List) -> Vec<bool> {
+    let mut wanted = vec![false; list.terms().len()];
+    list.sinks().iter().for_each(|sink| wanted[sink.term().index()] = true);
+    for (term, op, _) in list.terms().rev() {
+        if wanted[term.index()] {
+            op.operands().for_each(|operand| wanted[operand.index()] = true);
+        }
+    }
+    wanted
 }
 
 /// What a sink takes of a row.
@@ -72,6 +113,7 @@ fn term(list: &List, bits: &[u64], op: Op, lane: Lane, rows: &impl Rows, row: us
         },
         Op::Cast(x) => cast(list.lane(x), lane, of(x)),
         Op::Bits(x) => of(x),
+        Op::RunningSum(..) => unreachable!("it is known of all rows before"),
     }
 }
 

@@ -116,3 +116,59 @@ fn sums_are_those_of_the_folds() {
         }
     }
 }
+
+#[test]
+fn running_sums_go_on_in_the_next_call() {
+    let mut list = List::new();
+    let (x, n, present) = (list.column(0, Lane::F64), list.column(1, Lane::I64), list.presence(2));
+    let nothing = list.literal(Lane::F64, Lane::F64.lanes_of_no_rows());
+    let added = list.select(present, x, nothing);
+    let (sum, count) = (list.running_sum(3, added), list.running_sum(4, n));
+    let count_as_float = list.cast(count, Lane::F64);
+    let mean = list.binary(BinaryOp::Div, sum, count_as_float);
+    list.store(5, mean);
+    list.store(6, sum);
+    let rows: usize = 1000;
+    let x: Vec<f64> = (0..rows).map(|i| ((i * 37 % 101) as f64 - 40.0) * 0.1).collect();
+    let n: Vec<i64> = (0..rows as i64).map(|i| i % 5 + 1).collect();
+    let words: Vec<u64> =
+        (0..rows.div_ceil(64) as u64).map(|i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+    let (mut sum, mut count) = (-0.0, 0);
+    let expected: Vec<[f64; 2]> = (0..rows)
+        .map(|row| {
+            sum += if words[row / 64] >> (row % 64) & 1 == 1 { x[row] } else { -0.0 };
+            count += n[row];
+            [sum / count as f64, sum]
+        })
+        .collect();
+    for ((level, options), at_a_time) in ways().into_iter().flat_map(|way| [64, 192, 1000].map(|n| (way, n)))
+    {
+        let code = compile(&list, level, options).expect("running sums can be compiled");
+        let strip = load(std::slice::from_ref(&code)).expect("executable memory").remove(0);
+        let (mut before, mut counted) = ([Lane::F64.lanes_of_no_rows(); LANES], [0_u64; LANES]);
+        let mut results = [vec![0.0; rows], vec![0.0; rows]];
+        let [means, sums] = results.each_mut().map(|rows| rows.as_mut_ptr().cast::<u8>());
+        let columns = [
+            x.as_ptr().cast_mut().cast(),
+            n.as_ptr().cast_mut().cast(),
+            words.as_ptr().cast_mut().cast(),
+            before.as_mut_ptr().cast(),
+            counted.as_mut_ptr().cast(),
+            means,
+            sums,
+        ];
+        for first in (0..rows).step_by(at_a_time) {
+            // SAFETY: the machine has the level, columns have the rows, and those of running sums a line.
+            unsafe { strip.run(columns.as_ptr(), first, rows.min(first + at_a_time), std::ptr::null()) };
+        }
+        for (row, expected) in expected.iter().enumerate() {
+            let found = [results[0][row], results[1][row]];
+            assert_eq!(
+                found.map(f64::to_bits),
+                expected.map(f64::to_bits),
+                "row {row}, {} {options:?}, {at_a_time} at a time",
+                level.name()
+            );
+        }
+    }
+}

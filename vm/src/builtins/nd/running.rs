@@ -80,7 +80,7 @@ fn cumsum(t: NdType, axes: Axes, result: NdType, direction: Direction) -> Option
         _ => return Some(Kernel::General(whole)),
     };
     Some(match is_last(t, axes) {
-        true => Kernel::Scan { whole, scan: ScanKernel { block, direction } },
+        true => Kernel::Scan { whole, scan: ScanKernel::along_axis(block, direction) },
         false => Kernel::General(whole),
     })
 }
@@ -107,7 +107,7 @@ fn in_groups<R: NdCell + bytemuck::Pod + Summand>(t: NdType, direction: Directio
         let size = view.shape().last().copied().unwrap_or(1);
         scan::sum_in_groups(cells, size, direction, meter)
     });
-    Kernel::Scan { whole, scan: ScanKernel { block: scan::in_groups::<R>(direction), direction } }
+    Kernel::Scan { whole, scan: ScanKernel::along_axis(scan::in_groups::<R>(direction), direction) }
 }
 
 /// Writes the elements in another type.

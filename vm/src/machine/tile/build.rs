@@ -69,10 +69,8 @@ pub(in crate::machine) fn build(
     let of_kind = |kind: fn(&Kernel) -> bool| -> Vec<usize> {
         columns.members().filter(|number| kind(columns.kernels[*number])).collect()
     };
-    let scans = of_kind(|kernel| matches!(kernel, Kernel::Scan { .. }));
     let folds = of_kind(|kernel| matches!(kernel, Kernel::Fold { .. }));
-    let numbers = [&scans, &folds].map(Vec::as_slice);
-    let pass = |number: usize| step(&columns, number, numbers);
+    let pass = |number: usize| step(&columns, number, &folds);
     let passes = scratch.schedule(columns.members().map(pass).collect(), &columns, block);
     let plan =
         |takes_folds: bool| strip_plan::plan(&columns, &lanes, takes_folds, is_read_outside, pass, block_of);
@@ -105,7 +103,7 @@ pub(in crate::machine) fn build(
         passes,
         strips,
         short,
-        scans: scans.len(),
+        scans: columns.scans().map(|(_, scan)| scan.start).collect(),
         direction: group.direction,
         folds: folds.iter().map(fold).collect(),
         closed: group.closed,
@@ -134,15 +132,15 @@ fn block_rows(extent: Extent, streams: usize) -> usize {
 
 fn member(columns: &Columns<'_>, lanes: &Lanes, number: usize, ip: u32, place: Place) -> Member {
     let operands = &columns.operands[number];
-    let is_lifted = columns.block_kernel(number).is_none_or(|kernel| kernel.is_lifted);
+    let is_lifted = columns.is_lifted(number);
     let complete_if = if is_lifted { 0 } else { complete_if(columns, lanes, number) };
     Member { ip, args: columns.args(operands), arity: operands.len() as u8, is_lifted, complete_if, place }
 }
 
-/// The pass of a member; its number is that among the running sums or folds.
-fn step(columns: &Columns<'_>, number: usize, [scans, folds]: [&[usize]; 2]) -> Step {
+/// The pass of a member.
+fn step(columns: &Columns<'_>, number: usize, folds: &[usize]) -> Step {
     let code = match columns.kernels[number] {
-        Kernel::Scan { scan, .. } => Code::Scan(scan.block, position(scans, &number)),
+        Kernel::Scan { scan, .. } => Code::Scan(scan.block, columns.carry_of(number) as u16),
         Kernel::Fold { .. } => Code::Fold(position(folds, &number)),
         _ => {
             let kernel = columns.block_kernel(number).expect("a member over rows");

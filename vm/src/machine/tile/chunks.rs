@@ -116,7 +116,7 @@ impl Blocks<'_> {
                 !fold.kernel.has_parts() || runs == of_first && fold.kernel.is_cut_like(&first.kernel)
             })
         };
-        self.region.scans == 0 && self.folds().all(is_alike)
+        self.region.scans.is_empty() && self.folds().all(is_alike)
     }
 
     /// The reductions, and how rows or elements become one.

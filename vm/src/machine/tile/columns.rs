@@ -2,6 +2,7 @@
 
 use crate::array::block::{BlockKernel, Column};
 use crate::array::nd_walk::repeats_by_type;
+use crate::array::scan::ScanKernel;
 use crate::layout::{FrameLayout, TypedSlot};
 use crate::machine::tile::plan::{Extent, Planned};
 use crate::machine::tile::region::{Input, InputPlace, Through};
@@ -122,6 +123,11 @@ impl<'r> Columns<'r> {
         self.kernels[number].block()
     }
 
+    /// True if a row of a member is present where it is in all operands.
+    pub(super) fn is_lifted(&self, number: usize) -> bool {
+        self.block_kernel(number).is_none_or(|kernel| kernel.is_lifted)
+    }
+
     /// Number of the column that a member computes.
     pub(super) fn of_member(&self, number: usize) -> usize {
         self.inputs.len() + number
@@ -130,6 +136,21 @@ impl<'r> Columns<'r> {
     /// Number of the column for the rows that a fold counts, behind those of all members.
     pub(super) fn of_counts(&self, fold: usize) -> usize {
         self.inputs.len() + self.results.len() + fold
+    }
+
+    /// Number of the column for what a running sum or result carries, behind those of all folds.
+    pub(super) fn carry_of(&self, number: usize) -> usize {
+        let folds = self.kernels.iter().filter(|kernel| kernel.reduces()).count();
+        let before = self.scans().take_while(|(member, _)| *member < number).count();
+        self.of_counts(folds + before)
+    }
+
+    /// The running sums of axes and running results of rows, with their members.
+    pub(super) fn scans(&self) -> impl Iterator<Item = (usize, &'r ScanKernel)> {
+        self.members().filter_map(|member| match self.kernels[member] {
+            Kernel::Scan { scan, .. } => Some((member, scan)),
+            _ => None,
+        })
     }
 
     /// Type of an input or of what a member computes.
@@ -196,7 +217,8 @@ impl<'r> Columns<'r> {
             Column { step, all: u64::MAX, ..Column::MISSING }
         });
         let folds = self.members().filter(|number| self.kernels[*number].reduces());
-        inputs.chain(computed).chain(folds.map(|_| Column::MISSING)).collect()
+        let carries = self.scans().map(|_| Column::MISSING);
+        inputs.chain(computed).chain(folds.map(|_| Column::MISSING)).chain(carries).collect()
     }
 
     /// The columns of arrays outside of the scratch memory.

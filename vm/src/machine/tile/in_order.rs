@@ -76,6 +76,7 @@ impl Region {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
+        self.begin_scans(columns, arena);
         let mut rows = None;
         for input in &inputs.arrays {
             // SAFETY: the caller's promise: array slots hold array handles.

@@ -145,7 +145,7 @@ impl Region {
     ) -> Option<KeptStrip> {
         let plan = self.plan_of_one_strip().filter(|plan| plan.auto != Strips::Never)?;
         let Extent::Elements(axes) = self.extent else { return None };
-        let is_plain = self.scans == 0 && self.folds.is_empty();
+        let is_plain = self.scans.is_empty() && self.folds.is_empty();
         if !is_plain || axes.rank() != shape.len() || shape.contains(&0) {
             return None;
         }

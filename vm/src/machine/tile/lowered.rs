@@ -9,6 +9,7 @@
 use crate::array::block::Column;
 use crate::array::fold_kernel::{TakeLanes, TakeSpread};
 use crate::array::recipe::{Recipe, Recorded};
+use crate::array::scan::Running;
 use crate::strip::{self, BinaryOp, Lane, LaneFold, List, Refused, Sink, Term};
 use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, OfPairs, SumOf};
@@ -57,6 +58,15 @@ impl Part {
         let part = [Part::Cells, Part::Presence].into_iter().find(|part| part.word() == word)?;
         Some((part, number / WORDS as u16))
     }
+}
+
+/// How a member is recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Recorder {
+    /// Row by row.
+    Rows(Recipe),
+    /// As a running result, of which a column points to what is carried.
+    Running(Running, u16),
 }
 
 /// A fold that a group takes in.
@@ -212,16 +222,48 @@ impl Lowered {
         strip::compile(&self.list, Level::best(), strip::Options::default())
     }
 
-    /// Adds the operations of a recipe; rare rows fire.
+    /// Adds the operations of a member; rare rows fire.
     pub(super) fn record(
         &mut self,
-        recipe: Recipe,
+        recorder: Recorder,
         operands: &[Recorded],
         is_lifted: bool,
     ) -> Option<Recorded> {
-        let (recorded, rare) = recipe.record_with_rare(&mut self.list, operands, is_lifted)?;
-        rare.into_iter().for_each(|rare| self.list.fire(rare));
-        Some(recorded)
+        match recorder {
+            Recorder::Running(running, carry) => self.running(running, carry, *operands.first()?),
+            Recorder::Rows(recipe) => {
+                let (recorded, rare) = recipe.record_with_rare(&mut self.list, operands, is_lifted)?;
+                rare.into_iter().for_each(|rare| self.list.fire(rare));
+                Some(recorded)
+            }
+        }
+    }
+
+    /// Adds a running result of rows.
+    fn running(&mut self, running: Running, carry: u16, rows: Recorded) -> Option<Recorded> {
+        let carry = Part::Cells.number(carry);
+        let cells = match running {
+            Running::Rows => {
+                let cells = rows.cells?;
+                let lane = self.list.lane(cells);
+                let wide = if lane.is_float() { Lane::F64 } else { Lane::I64 };
+                let added = self.list.cast(cells, wide);
+                let added = self.or(rows.present, added, wide.lanes_of_no_rows());
+                let sum = self.list.running_sum(carry, added);
+                self.list.cast(sum, lane)
+            }
+            Running::Present => {
+                let one = self.list.i64(1);
+                let added = self.or(rows.present, one, 0);
+                self.list.running_sum(carry, added)
+            }
+            Running::Before => {
+                let one = self.list.i64(1);
+                let number = self.list.running_sum(carry, one);
+                self.list.binary(BinaryOp::Sub, number, one)
+            }
+        };
+        Some(Recorded { cells: Some(cells), present: rows.present })
     }
 
     /// True if its strip may fire.

@@ -3,8 +3,9 @@
 use crate::array::block::MAX_OPERANDS;
 use crate::array::recipe::{Recipe, Recorded};
 use crate::machine::tile::columns::{Columns, Source};
-use crate::machine::tile::lowered::Lowered;
+use crate::machine::tile::lowered::{Lowered, Recorder};
 use crate::machine::tile::region::Input;
+use crate::operator::Kernel;
 use crate::strip::{BinaryOp, Lane, List, Op, UnaryOp};
 use crate::value::ScalarType;
 
@@ -31,7 +32,7 @@ pub(super) fn lanes(columns: &Columns<'_>) -> Vec<Option<Option<Lane>>> {
 /// A recipe that is for the operands of a member.
 #[derive(Clone, Copy)]
 pub(super) struct MemberRecipe {
-    pub(super) recipe: Recipe,
+    pub(super) recorder: Recorder,
     /// In additions.
     pub(super) cost: u32,
     /// How many operations a special function takes.
@@ -48,23 +49,40 @@ pub(super) fn recipes(columns: &Columns<'_>, lanes: &Lanes) -> Vec<Option<Member
     let mut recipes: Vec<Option<MemberRecipe>> =
         columns.members().map(|member| recipe(columns, lanes, member, &mut trial)).collect();
     keep_few_functions(&mut recipes);
+    // What a strip has added up cannot be taken back if it fires.
+    if recipes.iter().flatten().any(|recipe| recipe.can_fire) {
+        let is_running = |recipe: &MemberRecipe| matches!(recipe.recorder, Recorder::Running(..));
+        recipes
+            .iter_mut()
+            .filter(|recipe| recipe.as_ref().is_some_and(is_running))
+            .for_each(|recipe| *recipe = None);
+    }
     recipes
+}
+
+/// How a member is recorded, if strips can compute it.
+fn recorder(columns: &Columns<'_>, member: usize) -> Option<Recorder> {
+    match columns.kernels[member] {
+        Kernel::Scan { scan, .. } => Some(Recorder::Running(scan.running?, columns.carry_of(member) as u16)),
+        _ => columns.block_kernel(member)?.recipe_or_function().map(Recorder::Rows),
+    }
 }
 
 /// The recipe of a member, if it has one that is for its operands.
 fn recipe(columns: &Columns<'_>, lanes: &Lanes, member: usize, trial: &mut Lowered) -> Option<MemberRecipe> {
-    let kernel = columns.block_kernel(member)?;
-    let recipe = kernel.recipe_or_function()?;
+    let recorder = recorder(columns, member)?;
     let result = lanes[columns.of_member(member)]?;
     let recorded = record(columns, lanes, member, trial, |_| true)?;
-    let of_function = match recipe {
-        Recipe::Function(_) => trial.list.terms().filter(|(_, op, _)| op.operands().next().is_some()).count(),
+    let of_function = match recorder {
+        Recorder::Rows(Recipe::Function(_)) => {
+            trial.list.terms().filter(|(_, op, _)| op.operands().next().is_some()).count()
+        }
         _ => 0,
     };
     let is_of_type = recorded.cells.map(|cells| trial.list.lane(cells)) == result;
     let can_fire = trial.can_fire();
-    let can_raise = can_fire && kernel.is_fallible;
-    is_of_type.then(|| MemberRecipe { recipe, cost: cost(&trial.list), of_function, can_fire, can_raise })
+    let can_raise = can_fire && columns.block_kernel(member).is_some_and(|kernel| kernel.is_fallible);
+    is_of_type.then(|| MemberRecipe { recorder, cost: cost(&trial.list), of_function, can_fire, can_raise })
 }
 
 /// Leaves out functions that are too long, or would make too many operations.
@@ -100,8 +118,7 @@ fn record(
     trial: &mut Lowered,
     may_miss: impl Fn(usize) -> bool,
 ) -> Option<Recorded> {
-    let kernel = columns.block_kernel(member)?;
-    let recipe = kernel.recipe_or_function()?;
+    let recorder = recorder(columns, member)?;
     trial.clear();
     let mut operands = [Recorded::default(); MAX_OPERANDS];
     let sources = &columns.operands[member];
@@ -115,14 +132,14 @@ fn record(
         let literal = input.and_then(Input::literal);
         *recorded = trial.read(column as u16, lanes[column]?, is_one, may_miss(operand), literal);
     }
-    trial.record(recipe, &operands[..sources.len()], kernel.is_lifted)
+    trial.record(recorder, &operands[..sources.len()], columns.is_lifted(member))
 }
 
 /// The cost of a list, in additions: of presence it has what would be there if each operand missed rows.
 fn cost(list: &List) -> u32 {
     let cost = |op: Op| match op {
         Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) => 0,
-        Op::Binary(BinaryOp::Div, ..) | Op::Unary(UnaryOp::Sqrt, _) => LONG,
+        Op::Binary(BinaryOp::Div, ..) | Op::Unary(UnaryOp::Sqrt, _) | Op::RunningSum(..) => LONG,
         Op::Binary(BinaryOp::And, x, _) if list.lane(x) == Lane::Mask => 0,
         _ => 1,
     };

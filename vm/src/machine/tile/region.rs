@@ -13,7 +13,7 @@
 
 use crate::array::block::{Column, MAX_OPERANDS};
 use crate::array::fold_kernel::FoldKernel;
-use crate::array::scan::Direction;
+use crate::array::scan::{Carry, Direction};
 use crate::layout::TypedSlot;
 use crate::machine::tile::plan::{Closed, Extent};
 use crate::machine::tile::schedule::{Presence, Schedule};
@@ -21,6 +21,7 @@ use crate::machine::tile::strips::StripPlan;
 use crate::operator::operand_view::OperandView;
 use crate::program::ValueId;
 use crate::value::{Axes, Fault, NdType, QType, ScalarType};
+use bumpalo::Bump;
 
 /// Most rows of a block.
 pub(super) const MAX_BLOCK: usize = 1024;
@@ -47,8 +48,8 @@ pub(in crate::machine) struct Region {
     pub(super) strips: Option<StripPlan>,
     /// The same of elements whose runs are too short to become one there: folds are passes.
     pub(super) short: Option<StripPlan>,
-    /// How many running sums are carried from block to block.
-    pub(super) scans: usize,
+    /// What running sums and results carry from block to block, before the first one.
+    pub(super) scans: Box<[Carry]>,
     /// Their direction.
     pub(super) direction: Option<Direction>,
     /// The reductions.
@@ -76,6 +77,15 @@ impl Region {
     /// Number of arrays that others read.
     pub(in crate::machine) fn outputs(&self) -> usize {
         self.outputs.len()
+    }
+
+    /// Gives what running sums and results carry a place in the arena: the last columns point there.
+    #[inline(always)]
+    pub(super) fn begin_scans(&self, columns: &mut [Column], arena: &Bump) {
+        let first = columns.len() - self.scans.len();
+        for (column, start) in columns[first..].iter_mut().zip(&self.scans) {
+            column.data = (&raw mut *arena.alloc(*start)).cast::<u8>().cast_const();
+        }
     }
 
     /// True if an instruction is a member.

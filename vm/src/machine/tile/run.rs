@@ -86,6 +86,7 @@ impl Region {
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
+        self.begin_scans(columns, arena);
         if let Extent::Elements(axes) = self.extent {
             // SAFETY: the caller's promise.
             return unsafe { self.run_over_axes(axes, frame, columns, registers, attempt) };

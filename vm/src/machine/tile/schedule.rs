@@ -43,7 +43,7 @@ pub(super) enum Code {
         /// True if `run` leaves presence to who runs it.
         is_lifted: bool,
     },
-    /// Computes running sums; the number is that of what is carried.
+    /// Computes running sums or results; the number is that of the column that points to what is carried.
     Scan(ScanRun, u16),
     /// Takes the rows or elements into what the reduction with this number knows.
     Fold(u16),

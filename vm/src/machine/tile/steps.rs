@@ -31,7 +31,7 @@ pub(super) struct Rows<'w> {
 }
 
 impl Rows<'_> {
-    /// Runs a step, other than one of a running sum: [`Rows::scan`].
+    /// Runs a step, other than a scan: [`Rows::scan`].
     ///
     /// # Safety
     /// The columns have so many rows, of the types that the step was made for; blocks of rows begin at words.
@@ -66,7 +66,7 @@ impl Rows<'_> {
                 unsafe { kernel.step(&mut folded[number as usize], from, count) };
                 Ok(())
             }
-            Code::Scan(..) => unreachable!("a running sum has code of its own"),
+            Code::Scan(..) => unreachable!("a scan asks where rows stand in their run"),
         }
     }
 
@@ -119,16 +119,26 @@ impl Rows<'_> {
         lowest
     }
 
-    /// Runs a step of a running sum over all elements of the columns: `size` of them are a run, and nothing is carried.
+    /// Runs the step of a scan over so many elements or rows of the columns, the first at a place of a run. `carry` is the column that
+    /// points to what is carried.
     ///
     /// # Safety
-    /// As [`Rows::run`].
-    unsafe fn scan(&self, step: &Step, run: ScanRun, count: usize, size: usize) {
-        let from = self.columns[step.args[0] as usize].data;
-        let to = self.columns[self.inputs + step.member as usize].data.cast_mut();
-        // SAFETY: the caller's promise: the operand has all axes of the region, so that it has these elements, and the
-        // result has room for them.
-        unsafe { run(Block { from, to, count, place: 0, run: size }, &mut Carry::default()) };
+    /// As [`Rows::run`]; what is carried has its place.
+    pub(super) unsafe fn scan(
+        &self,
+        step: &Step,
+        (scan, carry): (ScanRun, u16),
+        count: usize,
+        (place, run): (usize, usize),
+    ) {
+        // SAFETY: the caller's promise: the operand has all axes or rows of the region, so that it has these elements, and the
+        // result has room for them. Nobody else has the carry of this thread.
+        unsafe {
+            let (args, target) = self.operands(step, true, count);
+            let Column { data: from, presence, .. } = *args.column(0);
+            let carry = &mut *self.columns[carry as usize].data.cast_mut().cast::<Carry>();
+            scan(Block { from, presence, to: target.data, count, place, run }, carry);
+        }
     }
 
     /// The operands of a step, and where its result goes, whose presence is there already if it `is_lifted`.
@@ -240,9 +250,9 @@ impl Region {
         let at = Rows { inputs: self.inputs.len(), columns, presence, strips, folds: &self.folds };
         let (mut count, mut lowest) = (rows, Ok(()));
         for step in &schedule.steps {
-            if let Code::Scan(run, _) = step.code {
+            if let Code::Scan(run, carry) = step.code {
                 // SAFETY: the caller's promise; scratch memory has room for a block.
-                unsafe { at.scan(step, run, count, size) };
+                unsafe { at.scan(step, (run, carry), count, (0, size)) };
                 continue;
             }
             // SAFETY: as above.

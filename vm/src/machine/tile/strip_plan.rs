@@ -201,8 +201,8 @@ impl Members<'_, '_> {
         let columns = self.columns;
         let column = |member: &usize| columns.of_member(*member) as u16;
         let recording = |member: &usize| Recording {
-            recipe: self.recipes[*member].expect("a member of a strip has a recipe").recipe,
-            is_lifted: columns.block_kernel(*member).is_some_and(|kernel| kernel.is_lifted),
+            recorder: self.recipes[*member].expect("a member of a strip has a recipe").recorder,
+            is_lifted: columns.is_lifted(*member),
             args: columns.operands[*member].iter().map(|arg| columns.index(*arg) as u16).collect(),
             column: column(member),
         };

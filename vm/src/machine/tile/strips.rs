@@ -18,9 +18,9 @@
 //! 3. A fold with a [first stage](crate::vector::first_stage::FirstStage) is taken in by the strip that computes its operand, or reads it.
 
 use crate::array::block::Column;
-use crate::array::recipe::{Recipe, Recorded};
+use crate::array::recipe::Recorded;
 use crate::machine::tile::access::Access;
-use crate::machine::tile::lowered::{FoldInStrip, Lowered, Part, StripFold, WORDS};
+use crate::machine::tile::lowered::{FoldInStrip, Lowered, Part, Recorder, StripFold, WORDS};
 use crate::machine::tile::rare::{Again, Frequency};
 use crate::machine::tile::schedule::{Presence, Schedule};
 use crate::operator::cell::Strips;
@@ -83,8 +83,8 @@ pub(super) struct Group {
 /// A member of a group.
 #[derive(Debug)]
 pub(super) struct Recording {
-    /// Its recipe.
-    pub(super) recipe: Recipe,
+    /// Its operations.
+    pub(super) recorder: Recorder,
     /// True if a row is present where it is in all operands.
     pub(super) is_lifted: bool,
     /// The columns that it reads.
@@ -443,7 +443,7 @@ impl StripPlan {
             let operands: Vec<Recorded> =
                 member.args.iter().filter_map(|arg| recorded[*arg as usize]).collect();
             recorded[member.column as usize] =
-                Some(lowered.record(member.recipe, &operands, member.is_lifted)?);
+                Some(lowered.record(member.recorder, &operands, member.is_lifted)?);
         }
         for result in &group.results {
             let Recorded { cells, present } = recorded[*result as usize]?;

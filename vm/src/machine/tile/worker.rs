@@ -8,7 +8,6 @@
 use crate::array::block::Column;
 use crate::array::fold_kernel::Folded;
 use crate::array::nd_walk::Position;
-use crate::array::scan::{Block, Carry};
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
@@ -53,8 +52,6 @@ pub(super) struct Worker<'w> {
     has_followers: bool,
     /// Row that the columns stand at.
     at: usize,
-    /// What has been summed up, by the numbers of the running sums.
-    carries: &'w mut [Carry],
     /// First rows of the blocks of a chunk that is computed from its end.
     starts: BumpVec<'w, usize>,
     /// What strips take in.
@@ -148,13 +145,12 @@ impl<'w> Worker<'w> {
         schedule.place_scratch(blocks.presence, columns, arena);
         let places = Places::new(blocks.uneven, schedule.block, arena);
         let has_followers = blocks.presence.iter().any(|presence| matches!(presence, Presence::Input(_)));
-        let carries = list(arena, (0..blocks.region.scans).map(|_| Carry::default()));
         let starts = BumpVec::new_in(arena);
         let folds = StripFolds::new(blocks.strips, blocks.runs, first_row, columns, arena);
         let of_runs = OfRuns::new(blocks, columns, arena);
         let at_once = blocks.one_strip().and_then(|strip| Some((strip, &strip.again.as_ref()?.fired)));
         let at = 0;
-        Worker { blocks, columns, block, places, has_followers, at, carries, starts, folds, of_runs, at_once }
+        Worker { blocks, columns, block, places, has_followers, at, starts, folds, of_runs, at_once }
     }
 
     /// Computes the rows of a chunk, or some of them.
@@ -344,15 +340,10 @@ impl<'w> Worker<'w> {
         folded: &mut [Folded<'_>],
     ) -> Result<(), Box<StepFault>> {
         match step.code {
-            Code::Scan(run, number) => {
-                let result = self.blocks.region.inputs.len() + step.member as usize;
-                let from = self.columns[step.args[0] as usize].data;
-                let to = self.columns[result].data.cast_mut();
+            Code::Scan(run, carry) => {
                 let size = self.blocks.size_of_run();
-                let block = Block { from, to, count, place: self.at % size, run: size };
-                // SAFETY: the caller's promise: the operand has all axes of the region, so that it has these
-                // elements, and the result has room for them.
-                unsafe { run(block, &mut self.carries[number as usize]) };
+                // SAFETY: the caller's promise.
+                unsafe { self.at_block().scan(step, (run, carry), count, (self.at % size, size)) };
                 Ok(())
             }
             Code::Strip(number) if self.of_runs.as_ref().is_some_and(|of| count > of.run) => {
@@ -364,14 +355,16 @@ impl<'w> Worker<'w> {
                 }
                 Ok(())
             }
-            _ => {
-                let Blocks { region, presence, strips, .. } = *self.blocks;
-                let (inputs, folds) = (region.inputs.len(), &*region.folds);
-                let rows = Rows { inputs, columns: self.columns, presence, strips, folds };
-                // SAFETY: the caller's promise.
-                unsafe { rows.run(step, count, folded) }
-            }
+            // SAFETY: the caller's promise.
+            _ => unsafe { self.at_block().run(step, count, folded) },
         }
+    }
+
+    /// The rows where the columns stand.
+    #[inline(always)]
+    fn at_block(&self) -> Rows<'_> {
+        let Blocks { region, presence, strips, .. } = *self.blocks;
+        Rows { inputs: region.inputs.len(), columns: self.columns, presence, strips, folds: &region.folds }
     }
 }
 

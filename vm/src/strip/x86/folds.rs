@@ -15,6 +15,8 @@
 //! so the part of a leaf may be -0 where the fold has 0, and a sum that adds 0 at its end, as all do, is the same. A leaf that
 //! goes on from the call before begins with the lanes it had then.
 //!
+//! A [running sum](crate::strip::x86::running) is among them: it has one lane.
+//!
 //! The eights of a spread sum move on by as many as an iteration has groups: the next group goes to the first one.
 //!
 //! Lanes stand in the first vector registers for the whole call, or in the stack frame if there are too few.
@@ -69,6 +71,8 @@ pub enum RowOrder {
     Any(LaneFold),
     /// Each row to the lane of its number.
     Spread,
+    /// One after the other, in a running sum.
+    InTurn,
 }
 
 /// Eights of lanes of a spread sum.
@@ -86,9 +90,9 @@ pub struct FoldsPlan {
     pub frame: u32,
 }
 
-/// Where the folds of a list stand; `None` if it has none.
+/// Where the folds of a list stand, those of sinks in their order, then running sums; `None` if it has none.
 pub fn plan(list: &List, target: GroupShape, room: usize, constants: &mut Constants) -> Option<FoldsPlan> {
-    if !list.sinks().iter().any(Sink::is_fold) {
+    if !list.has_carries() {
         return None;
     }
     let (ends, frame) = (list.leaf_ends(), constants.reserve(64));
@@ -106,17 +110,25 @@ pub fn plan(list: &List, target: GroupShape, room: usize, constants: &mut Consta
             _ => continue,
         };
         let eights = if matches!(order, RowOrder::Spread) { EIGHTS } else { 1 };
-        let lanes = (0..eights * target.parts(lane)).map(|_| {
-            match usize::from(plan.registers) < room.min(MOST_REGISTERS) {
-                true => {
-                    plan.registers += 1;
-                    Lanes::Register(plan.registers - 1)
-                }
-                false => Lanes::Stack(constants.reserve(64)),
-            }
-        });
-        let lanes = lanes.collect();
+        let lanes = (0..eights * target.parts(lane)).map(|_| plan.place(room, constants)).collect();
         plan.folds.push(FoldPlan { column, lane, lanes, order });
     }
+    for (column, lane) in list.running_sums() {
+        let lanes = vec![plan.place(room, constants)];
+        plan.folds.push(FoldPlan { column, lane, lanes, order: RowOrder::InTurn });
+    }
     Some(plan)
+}
+
+impl FoldsPlan {
+    /// A place for lanes.
+    fn place(&mut self, room: usize, constants: &mut Constants) -> Lanes {
+        match usize::from(self.registers) < room.min(MOST_REGISTERS) {
+            true => {
+                self.registers += 1;
+                Lanes::Register(self.registers - 1)
+            }
+            false => Lanes::Stack(constants.reserve(64)),
+        }
+    }
 }

@@ -45,7 +45,7 @@ impl Assembler<'_> {
 
     /// Behind the last row: lanes that went on all the time go to the columns of their folds.
     pub fn end_folds(&mut self, plan: &FoldsPlan) -> Result<(), IcedError> {
-        let goes_on = |fold: &&FoldPlan| matches!(fold.order, RowOrder::Any(_) | RowOrder::Spread);
+        let goes_on = |fold: &&FoldPlan| !matches!(fold.order, RowOrder::Leaves { .. });
         plan.folds.iter().filter(goes_on).try_for_each(|fold| self.store_lanes_of(fold))
     }
 
@@ -253,6 +253,6 @@ impl Assembler<'_> {
 fn sums(plan: &FoldsPlan) -> impl Iterator<Item = (&FoldPlan, Home, u32)> {
     plan.folds.iter().filter_map(|fold| match fold.order {
         RowOrder::Leaves { start, rest } => Some((fold, start, rest)),
-        RowOrder::Any(_) | RowOrder::Spread => None,
+        RowOrder::Any(_) | RowOrder::Spread | RowOrder::InTurn => None,
     })
 }

@@ -86,7 +86,7 @@ pub struct Lower<'l> {
     /// Reads of each term by terms and sinks that matter.
     reads: &'l [u32],
     merges: &'l Merges,
-    folds: &'l [FoldPlan],
+    pub folds: &'l [FoldPlan],
     homes: HashMap<Home, Virtual>,
     /// By copy, then by term.
     values: Vec<Vec<Option<Lowered>>>,
@@ -94,6 +94,8 @@ pub struct Lower<'l> {
     pub fires: Fires,
     /// By rows of floats: where they are NaN, as far as folds have asked.
     pub unordered: HashMap<Virtual, Virtual>,
+    /// By column: the running sum of the groups so far.
+    pub running: HashMap<u16, Virtual>,
 }
 
 /// Masks of which one fires.
@@ -152,6 +154,7 @@ pub fn lower(
         values: vec![vec![None; list.terms().len()]; extent.copies()],
         fires: Fires::default(),
         unordered: HashMap::new(),
+        running: HashMap::new(),
     };
     let pinned = pinned.iter().map(|home| lower.at_home(*home)).collect();
     lower.terms();
@@ -201,6 +204,10 @@ impl Lower<'_> {
                 Lowered::Number(self.constant(home, lane))
             }
             Op::Bits(x) => Lowered::Number(self.number(copy, x)),
+            Op::RunningSum(column, x) => {
+                let x = self.number(copy, x);
+                Lowered::Number(self.running_sum(copy, column, lane, x))
+            }
             // The only one of a mask is its opposite.
             Op::Unary(_, x) if lane == Lane::Mask => {
                 let x = self.mask(copy, x);

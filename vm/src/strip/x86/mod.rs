@@ -25,5 +25,6 @@ mod leaves;
 pub mod listing;
 mod lower;
 mod merge;
+mod running;
 mod steps;
 mod taken;
