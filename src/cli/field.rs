@@ -17,10 +17,11 @@ use crate::cli::report::{Phase, Report, Source, visible, visible_line};
 use crate::cli::targets::{check_distinct, check_ending};
 use crate::cli::tier_arg::TierArg;
 use crate::cli::{complain, json_text, print};
+use crate::field::element::dtype_name;
 use crate::field::json::{read_field_case, write_field_program};
 use crate::field::{
-    FieldData, FieldError, FieldProblem, FieldProgram, MissingData, check_program, parse_field_program,
-    print_field_builder, print_field_program,
+    FieldData, FieldError, FieldProblem, FieldProgram, MissingData, check_program, field_remarks,
+    parse_field_program, print_field_builder, print_field_program,
 };
 use cembra_vm::value::Category;
 use cembra_vm::value::budget::{Account, Exhausted, Unlimited};
@@ -137,6 +138,7 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         check_ending(("--out", out), "an archive of fields", &["npz"]).map_err(one)?;
     }
     let (program, mut data, source) = load(file)?;
+    note_remarks(&program, None);
     let dump = StageDump::open(args.dump_stages.as_deref()).map_err(one)?;
     dump.write("fields", || print_field_program(&program).unwrap_or_else(|problem| problem.to_string()));
     dump.write("domains", || explain_text(&program));
@@ -158,6 +160,7 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
     let failed = |errors: &[FieldError]| errors.iter().map(field_report).collect::<Vec<Report>>();
     let completed = data.complete_within(&program, &account);
     completed.map_err(|problem| (failed(&[problem.into()]), None))?;
+    swaps.iter().try_for_each(|swap| check_sizes(swap, &data)).map_err(one)?;
     let mut plan = match FieldPlan::new_within(&program, &data, Some(args.budget.shared())) {
         Ok(plan) => plan.threads(args.threads.into()),
         Err(errors) => return Err((failed(&errors), source)),
@@ -187,12 +190,24 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         bar.step();
     }
     bar.end();
-    for (field, picture) in &plots {
-        draw_field(&program, *field, &data, picture).map_err(one)?;
+    let results = match &args.out {
+        Some(out) => write_outputs(&program, &data, out).map(|()| String::new()).map_err(one)?,
+        None => format!("{}\n", outputs_json(&program, &data)),
+    };
+    let drawn = plots.iter().try_for_each(|(field, picture)| draw_field(&program, *field, &data, picture));
+    if let Err(report) = drawn {
+        // Results that cannot be drawn are results.
+        print(&results);
+        return Err(one(report));
     }
-    match &args.out {
-        Some(out) => write_outputs(&program, &data, out).map(|()| String::new()).map_err(one),
-        None => Ok(format!("{}\n", outputs_json(&program, &data))),
+    Ok(results)
+}
+
+/// Says what in a program was hardly meant.
+fn note_remarks(program: &FieldProgram, file: Option<&Path>) {
+    let name = file.map_or(String::new(), |file| format!("{}: ", visible_line(&file.display().to_string())));
+    for remark in field_remarks(program) {
+        complain(&format!("note: {name}{}", visible_line(&remark)));
     }
 }
 
@@ -226,13 +241,38 @@ fn swaps(program: &FieldProgram, options: &[String]) -> Result<Vec<(String, Stri
         if a == b {
             return Err(wrong(format!("--swap {option}: a field and itself")));
         }
+        let [first, second] = [a, b].map(|name| {
+            let field = program.field(name).expect("both are fields");
+            let field = &program.fields[field.0];
+            let dims: Vec<&str> = field.dims.iter().map(|dim| program.dim_name(*dim)).collect();
+            format!("{} on {}", dtype_name(field.dtype), dims.join(", "))
+        });
+        if first != second {
+            let what = format!("--swap {option}: `{a}` is {first}, and `{b}` is {second}");
+            return Err(wrong(what));
+        }
         swaps.push((a.to_owned(), b.to_owned()));
     }
     Ok(swaps)
 }
 
+/// Checks that fields which are exchanged have the same points, as far as both have data by now.
+fn check_sizes((a, b): &(String, String), data: &FieldData) -> Result<(), Report> {
+    let points = |name: &String| {
+        data.fields.get(name).map(|field| format!("shape {:?} from {:?}", field.shape(), field.origin()))
+    };
+    match (points(a), points(b)) {
+        (Some(first), Some(second)) if first != second => {
+            let what = format!("--swap {a}:{b}: `{a}` has {first}, and `{b}` {second}");
+            Err(Report::new(Category::SizeMismatch, Phase::Eval, what))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn explain(args: &FieldExplainArgs) -> Result<String, FieldFailure> {
     let (program, data, source) = load(&args.file)?;
+    note_remarks(&program, None);
     if let Some(file) = &args.svg {
         draw(&program, file).map_err(|report| (vec![report], None))?;
     }
@@ -290,6 +330,7 @@ fn check(args: &FieldCheckArgs) -> ExitCode {
     for file in &args.files {
         match load(file) {
             Ok((program, ..)) => {
+                note_remarks(&program, Some(file));
                 let count = program.statements.len();
                 let plural = if count == 1 { "" } else { "s" };
                 let name = visible_line(&file.display().to_string());

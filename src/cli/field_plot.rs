@@ -65,6 +65,8 @@ pub(super) fn draw_field(
         axes: declared.dims.iter().zip(points).map(axis).collect(),
         values: buffer.view().scalars().map(number).collect(),
     };
-    let svg = figure.svg().map_err(undrawn)?;
+    let of_field =
+        |report: Report| Report { message: format!("`{}`: {}", declared.name, report.message), ..report };
+    let svg = figure.svg().map_err(|error| of_field(undrawn(error)))?;
     write(file, drawn_as(file, svg)?)
 }

@@ -404,6 +404,14 @@ impl FieldProblem {
     fn hint(&self) -> Option<&'static str> {
         match self {
             FieldProblem::OutOfDomain { .. } => Some("a smaller domain on the left side reads fewer cells"),
+            FieldProblem::WrongDtype { value, expected: ScalarType::Int32, .. }
+                if value.starts_with("the scalar") =>
+            {
+                Some("a scalar of a bound is declared with its type: scalar n: int32")
+            }
+            FieldProblem::WrongDtype { value, .. } if value.starts_with("the data of") => {
+                Some("a field of other data is declared with its type: input u[I]: float32")
+            }
             FieldProblem::DtypeMismatch { .. } | FieldProblem::WrongDtype { .. } => {
                 Some("nothing converts by itself: float64(x), int32(x) and the like convert")
             }
@@ -413,6 +421,19 @@ impl FieldProblem {
             FieldProblem::UnknownName { role: "element type", .. } => {
                 Some("fields have float64, float32, int8 to int64, uint8 to uint64, and bool")
             }
+            FieldProblem::UnknownName { role: "function", name } => Some(match &**name {
+                "scan" => "a scan is the whole right side of a line: p = scan(K forward; s = 0.0; s + x)",
+                "sum" | "mean" | "prod" => {
+                    "neighbor_sum(e, TABLE) adds over neighbours; whole fields are not summed"
+                }
+                "maximum" | "minimum" | "fmax" | "fmin" => "min(a, b) and max(a, b) are of two values",
+                "round" | "rint" => "floor(x + 0.5) rounds",
+                "isnan" => "x != x is true of NaN alone",
+                _ => {
+                    "there are abs, sqrt, exp, log, tanh, sin, cos, floor, min, max, pow, fmod, xor, where, concat_where, \
+                     broadcast, neighbor_sum, max_over, min_over, and element types"
+                }
+            }),
             FieldProblem::NoNeighbor { .. } | FieldProblem::MissingNeighbor { .. } => {
                 Some("a missing neighbour has no value")
             }

@@ -12,11 +12,14 @@
 use crate::field::dimension::DimensionId;
 use crate::field::element::held_as;
 use crate::field::error::{FieldError, FieldProblem, Stop};
-use crate::field::expression::FieldNodeId;
+use crate::field::expression::{FieldId, FieldNode, FieldNodeId};
 use crate::field::geometry::FieldGeometry;
+use crate::field::halo::{FieldReach, field_accesses};
 use crate::field::place::{Coordinate, KeptReach};
 use crate::field::points::{PointRange, points_text};
-use crate::field::program::{FieldProgram, FieldScan, FieldStatement, FieldValue, ScanDirection};
+use crate::field::program::{
+    FieldProgram, FieldScan, FieldStatement, FieldTarget, FieldValue, ScanDirection,
+};
 use crate::field::stage::{FieldStage, FieldTemporary, StageOutput};
 use crate::field::temporaries::worth_keeping;
 use crate::field::to_expr::{BoxLowering, MOST_LOWERED};
@@ -96,6 +99,7 @@ pub fn lower_program(
                 check_operations(operations).map(|()| lowered)
             })
             .map_err(|problem| {
+                let problem = whole_need(&known, statement, problem);
                 let error = FieldError::at(problem, statement.span);
                 error.in_statement(number + 1, program.target_name(statement))
             })?;
@@ -124,6 +128,60 @@ impl<'p> Known<'p> {
         let Known { program, types, geometry, written, account } = self;
         let data = (geometry, Some(written));
         BoxLowering::new(program, types, data, ranges.to_vec(), scan, (most, account))
+    }
+}
+
+/// The problem of a field that does not have some points, with all that the statement needs of it along the dimension, if that is one
+/// range.
+fn whole_need(known: &Known<'_>, statement: &FieldStatement, mut problem: FieldProblem) -> FieldProblem {
+    let program = known.program;
+    if let FieldProblem::OutOfDomain { field, dimension, needed_first, needed_end, .. } = &mut problem
+        && let Some(dimension) = program.dimension(dimension)
+        && let Some(needed) = program.field(field).and_then(|field| need(known, statement, field, dimension))
+    {
+        *needed_first = needed.first.min(*needed_first);
+        *needed_end = needed.end.max(*needed_end);
+    }
+    problem
+}
+
+/// What a statement needs of a field along a dimension, if that is moved by numbers only, and needed on the whole domain.
+fn need(
+    known: &Known<'_>,
+    statement: &FieldStatement,
+    field: FieldId,
+    dimension: DimensionId,
+) -> Option<PointRange> {
+    let Known { program, geometry, .. } = *known;
+    let needed = program.nodes.needed(statement.value.roots());
+    if needed.iter().any(|id| matches!(program.nodes.get(*id), FieldNode::ConcatWhere(..))) {
+        return None;
+    }
+    // Also of a target that does not have its domain.
+    let along =
+        |target: &FieldTarget| match target.domain.iter().flatten().find(|of| of.dimension == dimension) {
+            Some(range) => {
+                let [first, end] =
+                    [&range.first, &range.end].map(|bound| geometry.bound(program, dimension, bound).ok());
+                Some(PointRange { first: first?, end: end? })
+            }
+            None => {
+                let axis = program.fields[target.field.0].dims.iter().position(|dim| *dim == dimension)?;
+                Some(geometry.extents[target.field.0][axis])
+            }
+        };
+    let mut domains = statement.targets.iter().map(along);
+    let domain = domains.next()??;
+    if !domains.all(|other| other == Some(domain)) {
+        return None;
+    }
+    let accesses = field_accesses(program, statement);
+    let access = accesses.iter().find(|access| access.field == field)?;
+    match access.reach.iter().find(|(dim, _)| *dim == dimension)?.1[..] {
+        [FieldReach::Offsets(low, high)] => {
+            Some(PointRange { first: domain.first.saturating_add(low), end: domain.end.saturating_add(high) })
+        }
+        _ => None,
     }
 }
 

@@ -18,6 +18,7 @@
 //! | [`json`] | the published JSON form |
 //! | [`element`] | element types, and what the machine holds them as |
 //! | [`types`], [`check`], `numbers` | element types and dimensions, rules that need no sizes |
+//! | [`remarks`] | what was hardly meant |
 //! | [`halo`], [`span`] | domains and halos by name, before sizes are known |
 //! | [`buffer`], [`cells`], [`geometry`] | data; points of fields and domains |
 //! | [`written`] | where fields that began without values have some |
@@ -46,6 +47,7 @@ mod place;
 mod points;
 pub mod program;
 mod reads;
+pub mod remarks;
 pub mod rust;
 mod sharing;
 pub mod span;
@@ -75,6 +77,7 @@ pub use program::{
     FieldDeclaration, FieldProgram, FieldRange, FieldRole, FieldScan, FieldStatement, FieldTarget,
     FieldValue, ScalarDeclaration, ScanCarry, ScanDirection, TableDeclaration,
 };
+pub use remarks::field_remarks;
 pub use rust::print_field_builder;
 pub use span::FieldSpan;
 pub use text::{parse_field_program, print_field_program};

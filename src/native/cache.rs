@@ -25,6 +25,7 @@ use crate::native::folder::{Artifact, BUILD_JSON, damage, names};
 use crate::native::known_compiler::known_compiler;
 use crate::native::made::verify;
 use crate::native::observer::{BuildObserver, CACHE_HIT, CACHE_MISS, LOAD, NoText, PUBLISH};
+use crate::native::own_folder::OwnFolder;
 use crate::native::private::{PrivateFolder, remove_abandoned};
 use crate::native::stage::{C, ENGINE, ProgramCall, Rust};
 use crate::workflow::StepKey;
@@ -35,7 +36,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
-use tempfile::TempDir;
 
 /// The version of the folder's form.
 const VERSION: &str = "v1";
@@ -56,7 +56,7 @@ pub struct NativeCache {
     size_limit: u64,
     wait_limit: Duration,
     /// The folder, if it goes with the last clone.
-    _own: Option<Arc<TempDir>>,
+    _own: Option<Arc<OwnFolder>>,
 }
 
 /// A build in a cache.
@@ -121,8 +121,7 @@ impl NativeCache {
     /// # Errors
     /// The folder cannot be made.
     pub fn of_process(backend: impl Backend + 'static) -> Result<NativeCache, NativeError> {
-        let own = tempfile::Builder::new().prefix("cembra-").tempdir();
-        let own = own.map_err(|error| NativeError::file(std::env::temp_dir(), error))?;
+        let own = OwnFolder::new()?;
         let cache = NativeCache::of(backend, own.path());
         Ok(NativeCache { _own: Some(Arc::new(own)), ..cache })
     }

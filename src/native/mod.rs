@@ -26,6 +26,7 @@
 //! | `elf` | what is known of a library without loading it: its end, its version of the boundary |
 //! | [`folder`] | a build folder: its files, what says that it is complete, how it is published |
 //! | [`cache`] | build folders by key, shared by processes |
+//! | [`own_folder`] | folders that live as long as the process |
 //! | [`store`] | results of cached steps on disk |
 //! | `files` | files that anybody may have changed |
 //! | [`build`](mod@build) | the sequence, and loading |
@@ -57,6 +58,7 @@ mod known_compiler;
 pub mod made;
 pub mod observer;
 mod operation;
+pub mod own_folder;
 mod private;
 pub mod process;
 pub mod rust;

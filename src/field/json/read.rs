@@ -230,6 +230,9 @@ fn read_statement(program: &mut FieldProgram, json: &Json) -> Result<FieldStatem
             }
         }
     }
+    if !json["scan"].is_null() && !json["expr"].is_null() {
+        return Err(syntax("a statement has `expr` or `scan`, not both"));
+    }
     let value = match &json["scan"] {
         Json::Null => {
             let roots = Reading::new(program, &[], None).tuple(&json["expr"])?;

@@ -6,6 +6,7 @@
 //!
 //! A number adapts to the element type beside it, and is float64 by itself. `float32(0.1)` is a number of that type.
 
+use crate::field::dimension::DimensionId;
 use crate::field::element::{FieldLiteral, dtype_from_name, dtype_name, integer_value};
 use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::{FieldBinary, FieldId, FieldNode, FieldNodeId, FieldReduction, FieldUnary};
@@ -172,9 +173,16 @@ impl<'t> Parser<'t> {
             self.expect("]", "behind a column")?;
             return self.add(FieldNode::Gather(node, table, column), start);
         }
-        let mut offsets = Vec::new();
+        let mut offsets: Vec<(DimensionId, i64)> = Vec::new();
+        let mut named: Vec<DimensionId> = Vec::new();
         loop {
+            let span = self.span();
             let dimension = self.dimension()?;
+            if named.contains(&dimension) {
+                let what = format!("{} stands twice in an index", self.program.dim_name(dimension));
+                return Err(FieldError::at(FieldProblem::Syntax { what }, span));
+            }
+            named.push(dimension);
             let sign = match self.peek() {
                 Token::Symbol("+") => 1,
                 Token::Symbol("-") => -1,
@@ -182,6 +190,12 @@ impl<'t> Parser<'t> {
             };
             if sign != 0 {
                 self.advance();
+                if let Token::Name(name) | Token::Quoted(name) = self.peek() {
+                    let what = format!(
+                        "a shift is a number, and `{name}` is none; a table leads to points that are known later"
+                    );
+                    return Err(FieldError::at(FieldProblem::Syntax { what }, self.span()));
+                }
                 offsets.push((dimension, sign * self.integer()?));
             }
             if !self.takes(",") {
@@ -240,6 +254,12 @@ impl<'t> Parser<'t> {
             return self.add(FieldNode::Scalar(id), span);
         }
         let Some(definition) = self.definitions.get(name) else {
+            if self.program.dimension(name).is_some() {
+                let what = format!(
+                    "`{name}` is a dimension and no value; concat_where({name} == 1, a, b) chooses by the point"
+                );
+                return Err(FieldError::at(FieldProblem::Syntax { what }, span));
+            }
             return Err(self.unknown("value", name, span));
         };
         let written = |field: &FieldId| self.written_at.get(field).is_some_and(|at| *at > definition.made_at);
@@ -308,6 +328,11 @@ impl<'t> Parser<'t> {
                 let op = FieldUnary::from_name(name).expect("these are functions of one operand");
                 let [a] = self.arguments()?;
                 FieldNode::Unary(op, self.fixed(a, None)?)
+            }
+            _ if self.program.field(name).is_some() || self.definitions.contains_key(name) => {
+                let what =
+                    format!("`{name}` is no function; the values beside it are `{name}[I+1]` and the like");
+                return Err(FieldError::at(FieldProblem::Syntax { what }, start));
             }
             _ => {
                 let kind = name.trim_end_matches(|digit: char| digit.is_ascii_digit());

@@ -11,7 +11,7 @@ use crate::field::program::{
 };
 use crate::field::text::expression::{no_number, number};
 use crate::field::text::lexer::{Token, tokens};
-use crate::field::text::parser::{Definition, Parsed, Parser};
+use crate::field::text::parser::{DECLARING, Definition, Parsed, Parser};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{ScalarType, ScalarValue};
 
@@ -253,6 +253,13 @@ impl<'t> Parser<'t> {
                 }
                 None if targets.is_empty() && self.peek() == Token::Symbol("=") => {
                     return self.definition(name, span);
+                }
+                None if matches!(self.peek(), Token::Name(_)) => {
+                    let what = format!(
+                        "`{name}` begins no line; these do: {}, an output, or a new name and `=`, which need no declaration",
+                        DECLARING.join(", ")
+                    );
+                    return Err(FieldError::at(FieldProblem::Syntax { what }, span));
                 }
                 None => return Err(self.unknown("output", name, span)),
             }

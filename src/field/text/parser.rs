@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 const DEEPEST: usize = 100;
 
 /// Words that lines of declarations begin with.
-const DECLARING: [&str; 8] =
+pub(super) const DECLARING: [&str; 8] =
     ["horizontal", "vertical", "local", "table", "input", "output", "scalar", "static"];
 
 pub(super) type Parsed<T> = Result<T, FieldError>;
@@ -118,9 +118,17 @@ impl<'t> Parser<'t> {
     pub fn wrong(&self, what: &str) -> FieldError {
         let found = match self.peek() {
             Token::End => "the line ends".to_owned(),
-            Token::Name(text) | Token::Number(text) => format!("found `{text}`"),
-            Token::Quoted(text) => format!("found `{text}`"),
-            Token::Symbol(text) => format!("found `{text}`"),
+            Token::Name(text) | Token::Number(text) | Token::Quoted(text) | Token::Symbol(text) => {
+                let instead = match self.peek() {
+                    Token::Symbol("^") => ": powers are written `**`",
+                    Token::Symbol("&") => ": `and` joins truth values",
+                    Token::Symbol("|") => ": `or` joins truth values",
+                    Token::Symbol("~") => ": `not` is the opposite of a truth value",
+                    Token::Name("if") => ": `where(condition, a, b)` chooses",
+                    _ => "",
+                };
+                format!("found `{text}`{instead}")
+            }
         };
         let what = format!("{what}; {found}");
         FieldError::at(FieldProblem::Syntax { what }, self.span())
@@ -183,12 +191,16 @@ impl<'t> Parser<'t> {
     pub fn integer(&mut self) -> Parsed<i64> {
         let start = self.span();
         let sign = if self.takes("-") { -1 } else { 1 };
-        match self.peek() {
-            Token::Number(text) if text.parse::<i32>().is_ok() => {
+        let number = match self.peek() {
+            Token::Number(text) => text.parse::<i64>().ok().map(|number| sign * number),
+            _ => None,
+        };
+        match number.filter(|number| i32::try_from(*number).is_ok()) {
+            Some(number) => {
                 self.advance();
-                Ok(sign * text.parse::<i64>().unwrap_or(0))
+                Ok(number)
             }
-            _ => {
+            None => {
                 let error = self.wrong("an integer of 32 bits is expected");
                 Err(FieldError { span: self.since(start), ..error })
             }
@@ -274,6 +286,11 @@ impl<'t> Parser<'t> {
             _ => {
                 let span = self.span();
                 let name = self.name("a bound")?;
+                if self.peek() == Token::Symbol("(") {
+                    let what = "bounds are integers and int32 scalars with `+`, `-` and `*`; \
+                                a scalar that is declared as `scalar n: int32` needs no cast";
+                    return Err(FieldError::at(FieldProblem::Syntax { what: what.to_owned() }, span));
+                }
                 let scalar = self.program.scalar(name);
                 terms.push(BoundTerm::Scalar(scalar.ok_or_else(|| self.unknown("scalar", name, span))?));
             }
