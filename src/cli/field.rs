@@ -103,9 +103,19 @@ pub(super) fn read_json(text: &str) -> Result<Json, Report> {
     })
 }
 
+/// A file with a program, whose limit no option sets.
+fn read_file(file: &Path) -> Result<String, FieldFailure> {
+    read_expression(file, LONGEST).map_err(|mut report| {
+        if let Some(rest) = report.message.strip_prefix("limit expression-text") {
+            (report.message, report.notes) = (format!("limit field-file{rest}"), Vec::new());
+        }
+        (vec![report], None)
+    })
+}
+
 /// A program with the data that stands in it, and its text unless that is JSON, whose places are not known.
 fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldFailure> {
-    let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
+    let text = read_file(file)?;
     let source = Source { name: file.display().to_string(), text };
     let reports = |errors: Vec<FieldError>| errors.iter().map(field_report).collect::<Vec<_>>();
     if !source.text.trim_start().starts_with(['{', '[']) {
@@ -125,7 +135,7 @@ fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldF
 }
 
 fn batch(file: &Path, args: &FieldRunArgs) -> Result<String, FieldFailure> {
-    let text = read_expression(file, LONGEST).map_err(|report| (vec![report], None))?;
+    let text = read_file(file)?;
     let tier = field_tier((args.tier, args.backend), args.cache).map_err(|report| (vec![report], None))?;
     let budget = (&args.budget, &args.budget.shared());
     run_batch(&text, budget, args.threads.into(), &tier).map_err(|report| (vec![report], None))
