@@ -65,7 +65,7 @@ pub(in crate::native) trait Syntax {
             Op::Fma(a, b, c) => self.fma([&of(a), &of(b), &of(c)], lane),
             Op::Cast(x) => self.cast(&of(x), list.lane(x), lane),
             Op::Bits(x) => self.bits(&of(x), lane),
-            Op::RunningSum(..) => unreachable!("a recipe of one row has no sum of others"),
+            Op::Running(..) => unreachable!("a recipe of one row knows of no others"),
         }
     }
 }

@@ -74,10 +74,22 @@ fn sums_of_rows() {
     );
 }
 
+/// Rows that grow slowly, with zeros of both signs and NaN far behind.
+fn x_of_lone_maximum(count: usize) -> Value {
+    let cell = |row: usize| match row % 101 {
+        100 if row > 90_000 => f64::NAN,
+        n if n % 2 == 0 && row < 300 => -0.0,
+        _ if row < 300 => 0.0,
+        _ => number(row) + row as f64 * 1e-3,
+    };
+    let cells: Vec<_> = (0..count).map(|row| Some(ScalarValue::Float64(cell(row)))).collect();
+    Value::Array(ArrayClass::Dense, Arc::new(ArrayRows::from_values(ScalarType::Float64, &cells)))
+}
+
 #[test]
 fn running_results_of_rows() {
     let text = "s = math.cum_sum(x); n = array.cum_count(x); \
-        core.make_tuple(s, s/n - x, n, array.agg_index(x), math.sum(s - n), math.cum_sum(s*0.5)*2.0)";
+        core.make_tuple(s, s/n - x, n, array.agg_index(x), math.sum(s - n), math.cum_sum(s*0.5)*2.0, math.cum_max(x*x) - s)";
     let sizes = (0..20).chain([63, 64, 65, 127, 128, 129, 200, 1023, 1024, 1025, 4095, 4096, 4104]);
     for count in sizes.chain([65_535, 65_536, 65_600, 200_001]) {
         for gap in [usize::MAX, 3, 64] {
@@ -101,9 +113,19 @@ fn running_results_of_rows() {
                 assert_eq!(found, expected, "row {row} of {count}, one of {gap} missing");
             }
         }
-        let narrow = "core.make_tuple(math.cum_sum(x*x) + x, math.cum_sum(x + 1)*2)";
+        let narrow = "core.make_tuple(math.cum_sum(x*x) + x, math.cum_sum(x + 1)*2, math.cum_max(x - 5)*3)";
         check(narrow, &[("x", rows(count, ScalarType::Float32, 5))]);
         check(narrow, &[("x", rows(count, ScalarType::Int32, 7))]);
+        check("math.cum_max(x)", &[("x", x_of_lone_maximum(count))]);
+        // Rows that positions choose.
+        let positions: Vec<_> =
+            (0..count).map(|row| Some(ScalarValue::Int64((row * 7 % count) as i64))).collect();
+        let positions = ArrayRows::from_values(ScalarType::Int64, &positions);
+        let inputs = [
+            ("x", rows(count, ScalarType::Float64, 4)),
+            ("i", Value::Array(ArrayClass::Dense, Arc::new(positions))),
+        ];
+        check("y = array.take(x, i); core.make_tuple(math.cum_sum(y) - y, array.cum_count(y)*2)", &inputs);
         // What can fire leaves running sums to passes.
         check(
             "math.cum_sum(math.log(x*x + 1.0)) - math.trig.sin(x*1e8)",

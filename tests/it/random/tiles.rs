@@ -47,6 +47,8 @@ const REDUCTIONS: &[&str] = &[
     "math.cum_sum(x) / (array.cum_count(x) + 1) - math.cum_sum(y)",
     "math.cum_sum(core.to_float32(x)) * y + math.sum(x * math.cum_sum(x + y))",
     "core.make_tuple(math.cum_sum(core.to_int32(n)) * 3 + array.agg_index(x), array.cum_count(x > y) * n, math.cum_sum(n))",
+    "math.cum_max(x) - x + math.cum_max(core.to_float32(y)) * math.cum_sum(x)",
+    "core.make_tuple(math.cum_max(n) - n, math.cum_max(core.to_int32(n) | c), math.cum_max(x * y))",
     "math.exp(math.cum_sum(math.log(math.abs(x) + 1.0)) * -0.1) + math.mean(y)",
     "math.cum_sum(math.cum_sum(x) - y) + math.cum_sum(c + x) * math.max(y)",
     "n // (n | 1)",

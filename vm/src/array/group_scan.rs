@@ -25,6 +25,12 @@ pub(crate) trait GroupScan<T> {
     /// Takes in a row, and gives its result.
     fn next(state: &mut Self::State, cell: T) -> Self::Out;
 
+    /// The result of all of some rows that come next, if it is one and what is known stays.
+    #[inline(always)]
+    fn unchanged(_: &Self::State, _: &[T]) -> Option<Self::Out> {
+        None
+    }
+
     /// Takes in a row that is missing.
     fn skip(_: &mut Self::State) {}
 }

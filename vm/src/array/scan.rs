@@ -62,14 +62,16 @@ impl ScanKernel {
     }
 }
 
-/// A running result of rows that is a sum. Missing rows have none.
+/// A running result of rows. Missing ones have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Running {
-    /// Of the rows that are present: of floats in double, rounded row by row.
-    Rows,
-    /// Of ones for the rows that are present.
+    /// The sum of the rows that are present: of floats in double, rounded row by row.
+    Sum,
+    /// The greatest of them.
+    Greatest,
+    /// How many are present.
     Present,
-    /// Of ones for the rows before, missing ones too.
+    /// How many rows there were before, missing ones too.
     Before,
 }
 
@@ -146,17 +148,17 @@ pub(crate) struct Block {
     pub(crate) run: usize,
 }
 
-/// What goes from block to block, in the first of the bytes that [strips](crate::strip::List::running_sum) want.
+/// What goes from block to block, in the first word of those that [strips](crate::strip::List::running) want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub(crate) struct Carry([u64; 8]);
 
 impl Carry {
-    /// The one that begins with the bytes of a state.
+    /// The one of a state, in each word.
     fn of<S: Pod>(state: S) -> Carry {
-        let mut carry = Carry::default();
-        bytemuck::cast_slice_mut(&mut carry.0)[..size_of::<S>()].copy_from_slice(bytemuck::bytes_of(&state));
-        carry
+        let mut word = [0; size_of::<u64>()];
+        word[..size_of::<S>()].copy_from_slice(bytemuck::bytes_of(&state));
+        Carry([u64::from_ne_bytes(word); 8])
     }
 }
 
@@ -233,9 +235,7 @@ unsafe fn rows<T: Copy, S: GroupScan<T>>(block: Block, carry: &mut Carry) {
     unsafe {
         let mut state = carry.read();
         if presence.is_null() {
-            for row in 0..count {
-                to.add(row).write(S::next(&mut state, from.add(row).read()));
-            }
+            complete_rows::<T, S>(&mut state, (from, to), count);
         } else {
             for row in 0..count {
                 match *presence.add(row / ROWS_OF_A_WORD) >> (row % ROWS_OF_A_WORD) & 1 {
@@ -245,6 +245,46 @@ unsafe fn rows<T: Copy, S: GroupScan<T>>(block: Block, carry: &mut Carry) {
             }
         }
         carry.write(state);
+    }
+}
+
+/// Rows that are looked at together for one that changes what is known.
+pub(crate) const TOGETHER: usize = 16;
+
+/// Results of rows of which none is missing.
+pub(crate) fn scan_rows<T: Copy, S: GroupScan<T>>(state: &mut S::State, rows: &[T], out: &mut [S::Out]) {
+    assert_eq!(rows.len(), out.len(), "a result for each row");
+    // SAFETY: there are as many results as rows.
+    unsafe { complete_rows::<T, S>(state, (rows.as_ptr(), out.as_mut_ptr()), rows.len()) };
+}
+
+/// The same of so many rows.
+///
+/// # Safety
+/// There are that many rows, and room for as many results, which is that of the rows or has no byte of one.
+#[inline(always)]
+unsafe fn complete_rows<T: Copy, S: GroupScan<T>>(
+    state: &mut S::State,
+    (from, to): (*const T, *mut S::Out),
+    count: usize,
+) {
+    let in_groups = count / TOGETHER * TOGETHER;
+    // SAFETY: the caller's promise; the rows of a group are read before its results are written.
+    unsafe {
+        for first in (0..in_groups).step_by(TOGETHER) {
+            let rows = from.add(first).cast::<[T; TOGETHER]>().read();
+            match S::unchanged(state, &rows) {
+                Some(result) => to.add(first).cast::<[S::Out; TOGETHER]>().write([result; TOGETHER]),
+                None => {
+                    for (row, value) in (first..).zip(rows) {
+                        to.add(row).write(S::next(state, value));
+                    }
+                }
+            }
+        }
+        for row in in_groups..count {
+            to.add(row).write(S::next(state, from.add(row).read()));
+        }
     }
 }
 

@@ -1,11 +1,8 @@
 //! Rows so far: what running sums, greatest rows and numbers of rows know of the rows before one.
 
 use crate::array::group_scan::GroupScan;
-use crate::array::row_fold::{BestOf, RowFold};
 use crate::builtins::present::Unit;
-use crate::vector::fold::Fold;
 use crate::vector::select::Key;
-use bytemuck::Pod;
 
 /// The sum of the rows so far.
 pub(super) struct RunningSum;
@@ -37,20 +34,35 @@ running_sums! {
 /// The greatest row so far.
 pub(super) struct RunningMax;
 
-impl<T: Key + PartialOrd + Pod> GroupScan<T> for RunningMax
-where
-    BestOf<T, true>: RowFold<Row = T>,
-    <BestOf<T, true> as RowFold>::Fold: Fold<Element = T>,
-{
-    type State = T;
-    type Out = T;
-    const START: T = BestOf::<T, true>::MISSING;
+macro_rules! greatest_rows {
+    ($($row:ty: $state:ty, $start:expr;)*) => {$(
+        impl GroupScan<$row> for RunningMax {
+            type State = $state;
+            type Out = $row;
+            const START: $state = $start;
 
-    #[inline(always)]
-    fn next(max: &mut T, next: T) -> T {
-        *max = if max.is_nan() || *max >= next { *max } else { next };
-        *max
-    }
+            #[inline(always)]
+            fn next(max: &mut $state, next: $row) -> $row {
+                let next = <$state>::from(next);
+                *max = if max.is_nan() || *max >= next { *max } else { next };
+                *max as $row
+            }
+
+            #[inline(always)]
+            fn unchanged(max: &$state, rows: &[$row]) -> Option<$row> {
+                let are_below = rows.iter().fold(true, |are, row| are & (<$state>::from(*row) <= *max));
+                (are_below || max.is_nan()).then_some(*max as $row)
+            }
+        }
+    )*};
+}
+
+// As wide as strips carry them.
+greatest_rows! {
+    i32: i64, i64::MIN;
+    i64: i64, i64::MIN;
+    f32: f64, f64::NEG_INFINITY;
+    f64: f64, f64::NEG_INFINITY;
 }
 
 /// How many rows up to this one are present; with `BEFORE`, how many rows there were before, missing ones too.

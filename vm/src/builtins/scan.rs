@@ -13,7 +13,7 @@
 
 use crate::array::group_scan::{GroupScan, scan_groups};
 use crate::array::meter::{Meter, Scratch};
-use crate::array::scan::{Running, ScanKernel};
+use crate::array::scan::{Running, ScanKernel, TOGETHER, scan_rows};
 use crate::builtins::present::{
     Cell, Gathered, GroupsOf, Members, Present, Unit, check_children, with_number,
 };
@@ -64,7 +64,11 @@ pub fn rows() -> Vec<Family> {
             "The greatest present row up to this one; NaN from the first NaN on.",
             None,
             numbers,
-            |element| Some(with_number!(element, T => in_turn::<_, _, RunningMax>(running_max::<T>))),
+            |element| {
+                Some(with_number!(element, T => {
+                    in_turn::<_, _, RunningMax>(one_by_one::<T, RunningMax>).over_rows::<T, RunningMax>(Running::Greatest)
+                }))
+            },
         ),
         family(CUM_COUNT, "Number of present rows up to this one.", None, counts, |_| {
             let scan = in_turn::<_, _, RowsSoFar<false>>(|of: Group<'_, Unit, i64>| {
@@ -185,7 +189,7 @@ fn sums<T: Cell + Pod>() -> ScanCode
 where
     RunningSum: GroupScan<T, Out = T>,
 {
-    in_turn::<T, T, RunningSum>(summed_up).over_rows::<T, RunningSum>(Running::Rows)
+    in_turn::<T, T, RunningSum>(one_by_one::<T, RunningSum>).over_rows::<T, RunningSum>(Running::Sum)
 }
 
 /// An operator of an array, perhaps an edge, and perhaps an option of a type.
@@ -300,42 +304,13 @@ fn write<T, R>(of: Group<'_, T, R>, f: impl Fn(usize) -> R) -> Result<(), Fault>
     Ok(())
 }
 
-fn summed_up<T: Copy>(of: Group<'_, T, T>) -> Result<(), Fault>
-where
-    RunningSum: GroupScan<T, Out = T>,
-{
+/// Rows one after the other.
+fn one_by_one<T: Copy, S: GroupScan<T>>(of: Group<'_, T, S::Out>) -> Result<(), Fault> {
     let Group { rows: x, out, meter, .. } = of;
-    let mut sum = <RunningSum as GroupScan<T>>::START;
+    let mut state = S::START;
     for stride in meter.strides(x.len()) {
         let stride = stride?;
-        for (value, out) in x.values()[stride.clone()].iter().zip(&mut out[stride]) {
-            *out = RunningSum::next(&mut sum, *value);
-        }
-    }
-    Ok(())
-}
-
-/// Rows that are looked at together for one above the maximum so far.
-const TOGETHER: usize = 16;
-
-fn running_max<T: Key + PartialOrd>(of: Group<'_, T, T>) -> Result<(), Fault> {
-    let Group { rows: x, out, meter, .. } = of;
-    let Some(mut max) = x.values().first().copied() else { return Ok(()) };
-    for stride in meter.strides(x.len()) {
-        let stride = stride?;
-        for (values, out) in x.values()[stride.clone()].chunks(TOGETHER).zip(out[stride].chunks_mut(TOGETHER))
-        {
-            // Each result waits for the one before: where there is no new maximum, none has to. A NaN that was found stays.
-            let is_last = values.iter().fold(true, |is_last, value| is_last & (*value <= max));
-            if is_last || max.is_nan() {
-                out.fill(max);
-                continue;
-            }
-            for (value, out) in values.iter().zip(out) {
-                max = if max.is_nan() || max >= *value { max } else { *value };
-                *out = max;
-            }
-        }
+        scan_rows::<T, S>(&mut state, &x.values()[stride.clone()], &mut out[stride]);
     }
     Ok(())
 }

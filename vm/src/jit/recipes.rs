@@ -280,7 +280,7 @@ impl Lowered<'_, '_, '_, '_> {
                 let x = self.of(x);
                 self.e.b.ins().bitcast(variable(lane), MemFlagsData::new(), x)
             }
-            Op::RunningSum(..) => unreachable!("a single value is no sum of rows"),
+            Op::Running(..) => unreachable!("a single value comes of no rows"),
         }
     }
 

@@ -19,10 +19,10 @@
 //! 5. A column may be *taken*: its rows are cells that the rows of another column choose, their positions. Nobody writes
 //!    either of them.
 //!
-//! Every operation is that of one row, but for [running sums](List::running_sum): nothing is contracted or reordered, and any
+//! Every operation is that of one row, but for [running results](List::running): nothing is contracted or reordered, and any
 //! NaN is one value.
 
-use crate::strip::op::{BinaryOp, Comparison, Lane, LaneFold, Op, ShiftOp, Sink, Term, UnaryOp};
+use crate::strip::op::{BinaryOp, Comparison, Lane, LaneFold, Op, RunningOp, ShiftOp, Sink, Term, UnaryOp};
 use hashbrown::HashMap;
 
 /// A list of operations.
@@ -320,29 +320,29 @@ impl List {
         }
     }
 
-    /// The sum of all rows up to each, one after the other: of floats, nothing is added to [the sum of no
-    /// rows](Lane::lanes_of_no_rows) by it. The first of 64 bytes of a column are the sum of the rows before the call, and behind it
-    /// that of all, if the rows of the call are a multiple of eight; else it is any number.
+    /// What comes of all rows up to each, one after the other. Each of the eight words of a column is what came of the rows before the
+    /// call, at first [of none](RunningOp::start); behind the call the first one is what comes of all, if the rows of the call are a
+    /// multiple of eight, else any number. The call writes all eight.
     ///
     /// # Panics
     /// The operand is no number of 64 bits.
-    pub fn running_sum(&mut self, column: u16, x: Term) -> Term {
+    pub fn running(&mut self, op: RunningOp, column: u16, x: Term) -> Term {
         let lane = self.lane(x);
-        assert!(matches!(lane, Lane::F64 | Lane::I64), "a running sum of {lane:?}");
-        self.push(Op::RunningSum(column, x), lane)
+        assert!(matches!(lane, Lane::F64 | Lane::I64), "a running result of {lane:?}");
+        self.push(Op::Running(op, column, x), lane)
     }
 
-    /// The columns of running sums, and their types.
-    pub fn running_sums(&self) -> impl Iterator<Item = (u16, Lane)> {
+    /// The columns of running results, with what these are of which type.
+    pub fn running_results(&self) -> impl Iterator<Item = (u16, RunningOp, Lane)> {
         self.terms().filter_map(|(_, op, lane)| match op {
-            Op::RunningSum(column, _) => Some((column, lane)),
+            Op::Running(op, column, _) => Some((column, op, lane)),
             _ => None,
         })
     }
 
-    /// True if something is carried from row to row: folds or running sums.
+    /// True if something is carried from row to row: folds or running results.
     pub fn has_carries(&self) -> bool {
-        self.sinks.iter().any(Sink::is_fold) || self.running_sums().next().is_some()
+        self.sinks.iter().any(Sink::is_fold) || self.running_results().next().is_some()
     }
 
     /// A small number in a type.

@@ -45,7 +45,7 @@ mod traced;
 pub(crate) mod x86;
 
 pub use list::List;
-pub use op::{BinaryOp, Comparison, Lane, LaneFold, Op, ShiftOp, Sink, Term, UnaryOp};
+pub use op::{BinaryOp, Comparison, Lane, LaneFold, Op, RunningOp, ShiftOp, Sink, Term, UnaryOp};
 pub use options::{Code, CodeReport, Line, Operand, Options, Refused};
 pub use recorded::{
     RecordedFunction, record_binary, record_domain, record_fast, record_rare_angles, record_rare_binary,

@@ -189,9 +189,28 @@ pub enum Op {
     Cast(Term),
     /// The same bits as the [other type](Lane::same_bits) of the width.
     Bits(Term),
-    /// The sum of all rows of the call up to this one, each added to the sum before, the first to that in the first cell of a
-    /// column, which has the last sum behind the call.
-    RunningSum(u16, Term),
+    /// What comes of all rows of the call up to this one, and of the rows before, which a column tells: behind the call it tells of
+    /// these rows too.
+    Running(RunningOp, u16, Term),
+}
+
+/// How running results join what came of the rows before with the next row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RunningOp {
+    /// The sum; of integers it wraps.
+    Sum,
+    /// The greatest. Of floats NaN stays, and a tie keeps the earlier one.
+    Greatest,
+}
+
+impl RunningOp {
+    /// What comes of no rows, by its bits: it changes no result.
+    pub const fn start(self, lane: Lane) -> u64 {
+        match self {
+            RunningOp::Sum => lane.lanes_of_no_rows(),
+            RunningOp::Greatest => LaneFold::Greatest.start(lane),
+        }
+    }
 }
 
 impl Op {
@@ -199,7 +218,7 @@ impl Op {
     pub fn operands(&self) -> impl Iterator<Item = Term> + use<> {
         let operands = match *self {
             Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) => [None; 3],
-            Op::Unary(_, x) | Op::Shift(_, x, _) | Op::Cast(x) | Op::Bits(x) | Op::RunningSum(_, x) => {
+            Op::Unary(_, x) | Op::Shift(_, x, _) | Op::Cast(x) | Op::Bits(x) | Op::Running(_, _, x) => {
                 [Some(x), None, None]
             }
             Op::Binary(_, x, y) | Op::Compare(_, x, y) => [Some(x), Some(y), None],

@@ -108,7 +108,7 @@ pub fn bytes_of(list: &List, sink: &Sink, rows: usize, leaves: usize) -> usize {
 /// Ends of leaves of some rows. With presence, spread or running sums all leaves but the last have whole groups.
 fn leaf_ends(list: &List, first: usize, end: usize) -> Vec<usize> {
     let is_spread = list.sinks().iter().any(|sink| matches!(sink, Sink::Spread(..)));
-    let is_running = list.running_sums().next().is_some();
+    let is_running = list.running_results().next().is_some();
     let sizes = match random::has_presence(list) || is_spread || is_running {
         true => [128, 8, 64, 120, 72],
         false => [128, 1, 64, 7, 37],
@@ -237,14 +237,13 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
         }
     }
     let mut sums = reference::no_rows(list);
-    for (number, (column, lane)) in list.running_sums().enumerate() {
+    for (number, (column, _, lane)) in list.running_results().enumerate() {
         // Some go on from rows before.
         if number % 2 == 1 {
             let before = if lane == Lane::F64 { 1.5_f64.to_bits() } else { 7 };
             sums.insert(column, before);
         }
-        let mut bytes = [0xA5; LANES];
-        bytes[..8].copy_from_slice(&sums[&column].to_le_bytes());
+        let bytes = sums[&column].to_le_bytes().repeat(LANES / 8);
         memory.resize_with(memory.len().max(column as usize + 1), || Guarded::new(0, guard));
         memory[column as usize] = Guarded::of(&bytes, guard);
     }
@@ -260,7 +259,7 @@ pub fn check(list: &List, code: &Code, inputs: &Inputs, first: usize, end: usize
     let rows = reference::terms_of(list, inputs, first..end, &mut sums);
     let wanted = reference::is_wanted(list);
     for (term, op, lane) in list.terms() {
-        if let Op::RunningSum(column, _) = op
+        if let Op::Running(_, column, _) = op
             && wanted[term.index()]
             && (end - first).is_multiple_of(8)
         {

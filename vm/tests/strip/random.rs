@@ -1,7 +1,9 @@
 //! Random lists, and rows for them: a third of the numbers are special ones.
 
 use crate::columns::Inputs;
-use cembra_vm::strip::{BinaryOp, Comparison, Lane, LaneFold, List, Op, ShiftOp, Sink, Term, UnaryOp};
+use cembra_vm::strip::{
+    BinaryOp, Comparison, Lane, LaneFold, List, Op, RunningOp, ShiftOp, Sink, Term, UnaryOp,
+};
 use fastrand::Rng;
 
 const DOUBLES: [f64; 20] = [
@@ -154,7 +156,8 @@ pub fn list(rng: &mut Rng, plan: Plan) -> (List, Vec<(Op, Lane)>) {
         if number < plan.running {
             let lane = if growing.rng.bool() { Lane::F64 } else { Lane::I64 };
             let x = growing.any(lane);
-            let sum = growing.list.running_sum((columns.len() + number) as u16, x);
+            let op = if growing.rng.bool() { RunningOp::Sum } else { RunningOp::Greatest };
+            let sum = growing.list.running(op, (columns.len() + number) as u16, x);
             growing.terms.push(sum);
         }
         let lane = growing.lanes[growing.rng.usize(..growing.lanes.len())];

@@ -2,7 +2,7 @@
 //!
 //! Shares no code with the compiler of strips: numbers are Rust's own, one row at a time.
 
-use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, Op, ShiftOp, Sink, Term, UnaryOp};
+use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, Op, RunningOp, ShiftOp, Sink, Term, UnaryOp};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub trait Rows {
     fn scalar(&self, number: u16) -> u64;
 }
 
-/// By column: running sums so far.
+/// By column: running results so far.
 pub type Running = HashMap<u16, u64>;
 
 /// The bits of every term in a row; nothing was summed up before it.
@@ -26,9 +26,9 @@ pub fn terms(list: &List, rows: &impl Rows, row: usize) -> Vec<u64> {
     terms_behind(list, rows, row, &mut no_rows(list))
 }
 
-/// Running sums of no rows.
+/// Those of no rows.
 pub fn no_rows(list: &List) -> Running {
-    list.running_sums().map(|(column, lane)| (column, lane.lanes_of_no_rows())).collect()
+    list.running_results().map(|(column, op, lane)| (column, op.start(lane))).collect()
 }
 
 /// The same of rows one after the other.
@@ -40,13 +40,11 @@ fn terms_behind(list: &List, rows: &impl Rows, row: usize, sums: &mut Running) -
     let mut bits: Vec<u64> = Vec::new();
     for (_, op, lane) in list.terms() {
         let value = match op {
-            Op::RunningSum(column, x) => {
-                let (sum, x) = (sums.get_mut(&column).expect("a sum before"), bits[x.index()]);
-                *sum = match lane {
-                    Lane::F64 => (double(*sum) + double(x)).to_bits(),
-                    _ => sum.wrapping_add(x),
-                };
-                *sum
+            Op::Running(op, column, x) => {
+                let (known, x) = (sums.get_mut(&column).expect("what came before"), bits[x.index()]);
+                let op = if op == RunningOp::Sum { BinaryOp::Add } else { BinaryOp::Max };
+                *known = binary(op, lane, *known, x);
+                *known
             }
             op => term(list, &bits, op, lane, rows, row),
         };
@@ -113,7 +111,7 @@ fn term(list: &List, bits: &[u64], op: Op, lane: Lane, rows: &impl Rows, row: us
         },
         Op::Cast(x) => cast(list.lane(x), lane, of(x)),
         Op::Bits(x) => of(x),
-        Op::RunningSum(..) => unreachable!("it is known of all rows before"),
+        Op::Running(..) => unreachable!("it is known of all rows before"),
     }
 }
 

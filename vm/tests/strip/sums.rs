@@ -1,7 +1,7 @@
 //! Sums of strips against the folds of `vector`, whole and leaf by leaf.
 
 use crate::columns::ways;
-use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, compile, load};
+use cembra_vm::strip::{BinaryOp, Comparison, Lane, List, RunningOp, compile, load};
 use cembra_vm::vector::fold::{Fold, Sum, fold, join_leaves};
 use cembra_vm::vector::leaves::Leaves;
 
@@ -123,7 +123,7 @@ fn running_sums_go_on_in_the_next_call() {
     let (x, n, present) = (list.column(0, Lane::F64), list.column(1, Lane::I64), list.presence(2));
     let nothing = list.literal(Lane::F64, Lane::F64.lanes_of_no_rows());
     let added = list.select(present, x, nothing);
-    let (sum, count) = (list.running_sum(3, added), list.running_sum(4, n));
+    let (sum, count) = (list.running(RunningOp::Sum, 3, added), list.running(RunningOp::Sum, 4, n));
     let count_as_float = list.cast(count, Lane::F64);
     let mean = list.binary(BinaryOp::Div, sum, count_as_float);
     list.store(5, mean);

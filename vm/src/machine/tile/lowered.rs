@@ -10,7 +10,7 @@ use crate::array::block::Column;
 use crate::array::fold_kernel::{TakeLanes, TakeSpread};
 use crate::array::recipe::{Recipe, Recorded};
 use crate::array::scan::Running;
-use crate::strip::{self, BinaryOp, Lane, LaneFold, List, Refused, Sink, Term};
+use crate::strip::{self, BinaryOp, Lane, LaneFold, List, Refused, RunningOp, Sink, Term};
 use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, OfPairs, SumOf};
 use crate::vector::fold::SUMS;
@@ -243,23 +243,24 @@ impl Lowered {
     fn running(&mut self, running: Running, carry: u16, rows: Recorded) -> Option<Recorded> {
         let carry = Part::Cells.number(carry);
         let cells = match running {
-            Running::Rows => {
+            Running::Sum | Running::Greatest => {
+                let op = if running == Running::Sum { RunningOp::Sum } else { RunningOp::Greatest };
                 let cells = rows.cells?;
                 let lane = self.list.lane(cells);
                 let wide = if lane.is_float() { Lane::F64 } else { Lane::I64 };
-                let added = self.list.cast(cells, wide);
-                let added = self.or(rows.present, added, wide.lanes_of_no_rows());
-                let sum = self.list.running_sum(carry, added);
-                self.list.cast(sum, lane)
+                let wide_cells = self.list.cast(cells, wide);
+                let taken = self.or(rows.present, wide_cells, op.start(wide));
+                let result = self.list.running(op, carry, taken);
+                self.list.cast(result, lane)
             }
             Running::Present => {
                 let one = self.list.i64(1);
                 let added = self.or(rows.present, one, 0);
-                self.list.running_sum(carry, added)
+                self.list.running(RunningOp::Sum, carry, added)
             }
             Running::Before => {
                 let one = self.list.i64(1);
-                let number = self.list.running_sum(carry, one);
+                let number = self.list.running(RunningOp::Sum, carry, one);
                 self.list.binary(BinaryOp::Sub, number, one)
             }
         };

@@ -139,7 +139,7 @@ fn record(
 fn cost(list: &List) -> u32 {
     let cost = |op: Op| match op {
         Op::Column(_) | Op::Presence(_) | Op::Scalar(_) | Op::Literal(_) => 0,
-        Op::Binary(BinaryOp::Div, ..) | Op::Unary(UnaryOp::Sqrt, _) | Op::RunningSum(..) => LONG,
+        Op::Binary(BinaryOp::Div, ..) | Op::Unary(UnaryOp::Sqrt, _) | Op::Running(..) => LONG,
         Op::Binary(BinaryOp::And, x, _) if list.lane(x) == Lane::Mask => 0,
         _ => 1,
     };

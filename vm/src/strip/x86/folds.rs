@@ -15,7 +15,7 @@
 //! so the part of a leaf may be -0 where the fold has 0, and a sum that adds 0 at its end, as all do, is the same. A leaf that
 //! goes on from the call before begins with the lanes it had then.
 //!
-//! A [running sum](crate::strip::x86::running) is among them: it has one lane.
+//! A [running result](crate::strip::x86::running) is among them: it has one lane.
 //!
 //! The eights of a spread sum move on by as many as an iteration has groups: the next group goes to the first one.
 //!
@@ -71,7 +71,7 @@ pub enum RowOrder {
     Any(LaneFold),
     /// Each row to the lane of its number.
     Spread,
-    /// One after the other, in a running sum.
+    /// One after the other, in a running result.
     InTurn,
 }
 
@@ -90,7 +90,7 @@ pub struct FoldsPlan {
     pub frame: u32,
 }
 
-/// Where the folds of a list stand, those of sinks in their order, then running sums; `None` if it has none.
+/// Where the folds of a list stand, those of sinks in their order, then running results; `None` if it has none.
 pub fn plan(list: &List, target: GroupShape, room: usize, constants: &mut Constants) -> Option<FoldsPlan> {
     if !list.has_carries() {
         return None;
@@ -113,7 +113,7 @@ pub fn plan(list: &List, target: GroupShape, room: usize, constants: &mut Consta
         let lanes = (0..eights * target.parts(lane)).map(|_| plan.place(room, constants)).collect();
         plan.folds.push(FoldPlan { column, lane, lanes, order });
     }
-    for (column, lane) in list.running_sums() {
+    for (column, _, lane) in list.running_results() {
         let lanes = vec![plan.place(room, constants)];
         plan.folds.push(FoldPlan { column, lane, lanes, order: RowOrder::InTurn });
     }

@@ -13,7 +13,7 @@
 //! computes on whatever stands in the other lanes.
 
 use crate::strip::list::List;
-use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term};
+use crate::strip::op::{BinaryOp, Lane, Op, RunningOp, Sink, Term};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
 use crate::strip::x86::folds::FoldPlan;
@@ -94,7 +94,7 @@ pub struct Lower<'l> {
     pub fires: Fires,
     /// By rows of floats: where they are NaN, as far as folds have asked.
     pub unordered: HashMap<Virtual, Virtual>,
-    /// By column: the running sum of the groups so far.
+    /// By column: the running result of the groups so far.
     pub running: HashMap<u16, Virtual>,
 }
 
@@ -204,9 +204,12 @@ impl Lower<'_> {
                 Lowered::Number(self.constant(home, lane))
             }
             Op::Bits(x) => Lowered::Number(self.number(copy, x)),
-            Op::RunningSum(column, x) => {
+            Op::Running(op, column, x) => {
                 let x = self.number(copy, x);
-                Lowered::Number(self.running_sum(copy, column, lane, x))
+                Lowered::Number(match op {
+                    RunningOp::Sum => self.running_sum(copy, column, lane, x),
+                    RunningOp::Greatest => self.running_greatest(copy, column, lane, x),
+                })
             }
             // The only one of a mask is its opposite.
             Op::Unary(_, x) if lane == Lane::Mask => {

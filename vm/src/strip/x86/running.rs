@@ -1,15 +1,22 @@
-//! Running sums: the rows of a group are added one after the other, and each sum goes to its lane.
+//! Running results: sums of the rows up to each, and the greatest of them.
 //!
 //! ```text
-//! rows          a | b   c | d   e | f   g | h       taken apart by pairs
-//! sums          s+a, then that + b, …               one chain of additions: nothing else waits for it
-//! result        put together by pairs
+//! sums          a | b   c | d   e | f   g | h       taken apart by pairs
+//!               s+a, then that + b, …               one chain of additions: nothing else waits for it
+//!               put together by pairs
+//!
+//! the greatest  a b c d  e f g h
+//!               a a b c  e e f g                    of two rows, then
+//!               a b a b  e f e f                    of four: rows that are there twice change nothing
+//!               . . . .  d d d d                    of eight
+//!               m m m m  m m m m                    and of those before, in all lanes
 //! ```
 //!
-//! The sum of the rows before an iteration stands where lanes of [folds](crate::strip::x86::folds) do. In the last rows what stands in other lanes is added too, and
-//! the sum behind them is any number.
+//! What came of the rows before an iteration stands where lanes of [folds](crate::strip::x86::folds) do: of a sum in the lowest lane.
+//! In the last rows what stands in other lanes counts too, and what comes of all of them is any number.
 
-use crate::strip::op::Lane;
+use crate::strip::op::{BinaryOp, Lane};
+use crate::strip::x86::codes::{self, code};
 use crate::strip::x86::folds::{FoldPlan, Lanes, RowOrder};
 use crate::strip::x86::group_shape::Parts;
 use crate::strip::x86::inst::{Address, Arg, Inst, View, Virtual};
@@ -57,6 +64,9 @@ const AVX512: Codes = Codes {
     four: Code::EVEX_Vinsertf32x4_ymm_k1z_ymm_xmmm128_imm8,
 };
 
+/// The last lane of four, in all of them.
+const LAST_OF_FOUR: u8 = 0b11_11_11_11;
+
 /// Rows that are added to a sum.
 struct Summing {
     codes: &'static Codes,
@@ -68,8 +78,7 @@ struct Summing {
 impl Lower<'_> {
     /// The sums up to each row of a group, one of several that are lowered in their order.
     pub fn running_sum(&mut self, copy: usize, column: u16, lane: Lane, x: Parts) -> Parts {
-        let is_of = |fold: &&FoldPlan| fold.column == column && matches!(fold.order, RowOrder::InTurn);
-        let lanes = self.folds.iter().find(is_of).expect("a running sum has a place").lanes[0];
+        let lanes = self.lanes_of_running(column);
         let codes = if self.target.is_512 { &AVX512 } else { &AVX2 };
         let sum = match (self.running.get(&column), lanes) {
             (Some(before), _) => Arg::Use(*before, View::Xmm),
@@ -108,6 +117,71 @@ impl Lower<'_> {
         let insert = Code::EVEX_Vinsertf64x4_zmm_k1z_zmm_ymmm256_imm8;
         let all = self.def(insert, View::Zmm, [lower, upper, Arg::Immediate(1)]);
         Parts::new(1, |_| all)
+    }
+
+    /// Where the lanes of a running result stand.
+    fn lanes_of_running(&self, column: u16) -> Lanes {
+        let is_of = |fold: &&FoldPlan| fold.column == column && matches!(fold.order, RowOrder::InTurn);
+        self.folds.iter().find(is_of).expect("a running result has a place").lanes[0]
+    }
+
+    /// The greatest rows up to each row of a group, one of several that are lowered in their order.
+    pub fn running_greatest(&mut self, copy: usize, column: u16, lane: Lane, x: Parts) -> Parts {
+        let (view, load) = (self.target.view(lane), code(&codes::LOAD, self.target.form(lane)));
+        let place = match self.lanes_of_running(column) {
+            Lanes::Register(number) => Arg::General(view.register(number)),
+            Lanes::Stack(offset) => Arg::Memory(Address::Stack(offset)),
+        };
+        let mut before = match self.running.get(&column) {
+            Some(before) => *before,
+            None => self.def(load, view, [place]),
+        };
+        let results = Parts::new(x.len(), |part| {
+            let mut so_far = x.part(part);
+            for two in [0b10_01_00_00, 0b01_00_01_00] {
+                let earlier = self.permuted(lane, so_far, two);
+                so_far = self.greater(lane, earlier, so_far);
+            }
+            let mut last = self.permuted(lane, so_far, LAST_OF_FOUR);
+            if self.target.is_512 {
+                let lower = [Arg::Use(so_far, view), Arg::Use(last, View::Ymm), Arg::Immediate(1)];
+                let earlier = self.def(Code::EVEX_Vinsertf64x4_zmm_k1z_zmm_ymmm256_imm8, view, lower);
+                so_far = self.greater(lane, earlier, so_far);
+                last = self.permuted(lane, so_far, LAST_OF_FOUR);
+                let upper = [Arg::Use(last, view), Arg::Use(last, view), Arg::Immediate(LAST_OF_FOUR)];
+                last = self.def(Code::EVEX_Vshuff64x2_zmm_k1z_zmm_zmmm512b64_imm8, view, upper);
+            }
+            let result = self.greater(lane, before, so_far);
+            // Beside the result: the next group waits for one step.
+            before = self.greater(lane, before, last);
+            result
+        });
+        self.running.insert(column, before);
+        if copy + 1 == self.extent.copies() {
+            let before = Arg::Use(before, view);
+            let store = code(&codes::STORE, self.target.form(lane));
+            self.body.push(match place {
+                Arg::Memory(_) => Inst::new(store, [place, before]),
+                _ => Inst::new(load, [place, before]),
+            });
+        }
+        results
+    }
+
+    /// The greater ones of lanes, of earlier and of later rows.
+    fn greater(&mut self, lane: Lane, earlier: Virtual, later: Virtual) -> Virtual {
+        let [earlier, later] = [earlier, later].map(|lanes| Parts::new(1, |_| lanes));
+        self.binary(BinaryOp::Max, lane, earlier, later, [None; 2]).part(0)
+    }
+
+    /// Lanes of 64 bits in another order: two bits for each of four.
+    fn permuted(&mut self, lane: Lane, lanes: Virtual, order: u8) -> Virtual {
+        let permute = match self.target.is_512 {
+            true => Code::EVEX_Vpermpd_zmm_k1z_zmmm512b64_imm8,
+            false => Code::VEX_Vpermpd_ymm_ymmm256_imm8,
+        };
+        let view = self.target.view(lane);
+        self.def(permute, view, [Arg::Use(lanes, view), Arg::Immediate(order)])
     }
 
     /// The sums up to each of four rows.

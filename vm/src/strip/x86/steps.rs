@@ -151,7 +151,7 @@ impl Lower<'_> {
                 return simple(&codes::ADD_INT);
             }
             RowOrder::Any(best) => best == LaneFold::Least,
-            RowOrder::InTurn => unreachable!("a running sum has no lanes"),
+            RowOrder::InTurn => unreachable!("a running result has no such lanes"),
         };
         if !is_float && !self.lacks_int64(lane) {
             return simple(if is_least { &codes::MIN_INT } else { &codes::MAX_INT });
