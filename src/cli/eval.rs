@@ -189,6 +189,14 @@ fn is_standard_input(file: &Path) -> bool {
 /// # Errors
 /// The file cannot be read, is not UTF-8, or is longer than the limit.
 pub fn read_expression(file: &Path, limit: usize) -> Result<String, Report> {
+    read_within(file, ("expression-text", limit))
+}
+
+/// The same by a limit of another name.
+///
+/// # Errors
+/// As above.
+pub fn read_within(file: &Path, (name, limit): (&str, usize)) -> Result<String, Report> {
     // A character has at most four bytes; three more are a byte order mark.
     let most = (limit as u64).saturating_mul(4).saturating_add(3);
     let mut bytes = Vec::new();
@@ -202,7 +210,7 @@ pub fn read_expression(file: &Path, limit: usize) -> Result<String, Report> {
         Err(error) => Err(cannot_read(file, &error)),
         Ok(length) if length as u64 > most => {
             let message = format!(
-                "limit expression-text: {} has more characters than the {limit} that are allowed",
+                "limit {name}: {} has more characters than the {limit} that are allowed",
                 shown(file)
             );
             Err(Report::new(Category::Limit, Phase::Compile, message))

@@ -2,7 +2,7 @@
 
 use crate::backend::FieldPlan;
 use crate::cli::dump_stages::StageDump;
-use crate::cli::eval::read_expression;
+use crate::cli::eval::read_within;
 use crate::cli::field_args::{
     FieldCheckArgs, FieldCommand, FieldConvertArgs, FieldExplainArgs, FieldFormArg, FieldRunArgs,
 };
@@ -103,14 +103,9 @@ pub(super) fn read_json(text: &str) -> Result<Json, Report> {
     })
 }
 
-/// A file with a program, whose limit no option sets.
+/// A file with a program.
 fn read_file(file: &Path) -> Result<String, FieldFailure> {
-    read_expression(file, LONGEST).map_err(|mut report| {
-        if let Some(rest) = report.message.strip_prefix("limit expression-text") {
-            (report.message, report.notes) = (format!("limit field-file{rest}"), Vec::new());
-        }
-        (vec![report], None)
-    })
+    read_within(file, ("field-file", LONGEST)).map_err(|report| (vec![report], None))
 }
 
 /// A program with the data that stands in it, and its text unless that is JSON, whose places are not known.

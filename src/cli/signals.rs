@@ -1,8 +1,8 @@
 //! Signals that ask the process to end: SIGINT and SIGTERM.
 //!
 //! Files that are being written have another name until they are finished. A thread waits for the signals, removes
-//! those files, stops compilers that run, removes the caches of the process, and then lets the signal do what it does by default, so that the shell sees how the
-//! process ended.
+//! those files, stops compilers that run, removes the caches of the process, and then lets the signal do what it does by
+//! default, so that the shell sees how the process ended.
 
 /// From now on, unfinished files and caches of the process are removed, and compilers are stopped, when a signal ends the process.
 #[cfg(unix)]

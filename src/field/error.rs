@@ -404,17 +404,13 @@ impl FieldProblem {
     fn hint(&self) -> Option<&'static str> {
         match self {
             FieldProblem::OutOfDomain { .. } => Some("a smaller domain on the left side reads fewer cells"),
-            FieldProblem::WrongDtype { value, expected: ScalarType::Int32, .. }
-                if value.starts_with("the scalar") =>
-            {
-                Some("a scalar of a bound is declared with its type: scalar n: int32")
-            }
-            FieldProblem::WrongDtype { value, .. } if value.starts_with("the data of") => {
-                Some("a field of other data is declared with its type: input u[I]: float32")
-            }
-            FieldProblem::DtypeMismatch { .. } | FieldProblem::WrongDtype { .. } => {
+            FieldProblem::DtypeMismatch { .. } => {
                 Some("nothing converts by itself: float64(x), int32(x) and the like convert")
             }
+            FieldProblem::WrongDtype { .. } => Some(
+                "nothing converts by itself: float64(x), int32(x) and the like convert values; scalars and fields are \
+                 declared with their type: n: int32",
+            ),
             FieldProblem::NotDefined { operation, dtype } if operation == "/" && !is_float(*dtype) => {
                 Some("// divides integers and rounds down; float64(x) converts")
             }

@@ -20,9 +20,9 @@
 //!
 //! A call computes the rows between two numbers. With [leaves](List::leaves) the loops run once for each leaf of rows, and
 //! give the part of each leaf in every sum. What may be taken in in any order, as extremes and sums of integers, goes to
-//! [lanes](List::fold), which the caller joins.
+//! [lanes](List::fold), which the caller joins. A [running result](List::running) is a term: each row knows of those before it.
 //!
-//! 1. A row of a result has the bits that the operations of the [`List`] give for that row, on every level, whatever
+//! 1. A row of a result has the bits that the operations of the [`List`] give for that row, and for those before it, on every level, whatever
 //!    the number of rows, the unrolling and the registers. Any NaN is one value.
 //! 2. No byte outside of the rows from `first` to `end` is read or written, but for cells that the rows of a column of positions
 //!    [choose](List::take); bits of presence come in words, and are read by bytes inside of the words.

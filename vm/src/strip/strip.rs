@@ -86,7 +86,8 @@ impl Strip {
     ///    one of row `end - 1`, for reading or writing.
     /// 5. If the list has folds in any order, their columns have 64 bytes of lanes; spread sums have 32 lanes. If it has sums of leaves, the column of
     ///    ends of leaves has ascending numbers from `first` on, without `first`, up to `end`, and the columns of sums have
-    ///    64 bytes of lanes and a part for each. If it has presence or spread sums as well, leaves begin at multiples of 8.
+    ///    64 bytes of lanes and a part for each. If it has presence or spread sums as well, leaves begin at multiples of 8. Columns of
+    ///    running results have 64 bytes, and leaves begin at multiples of 8 with them, too.
     /// 6. Of a column that is [taken](List::take), the cells at all positions of the rows can be read instead, and the rows of its
     ///    positions.
     /// 7. `constants` has 8 readable bytes for each number of a scalar in the list, the value in the first of them.
@@ -120,7 +121,7 @@ impl Strip {
     /// number other than 0 if a mask that fires was true in one of all rows.
     ///
     /// # Safety
-    /// 1. The list has neither folds nor presence that is stored, and if it reads presence it is one run.
+    /// 1. The list has neither folds nor running results nor presence that is stored, and if it reads presence it is one run.
     /// 2. The contract of [`run`](Strip::run) for each run, with the pointers that it has, of which `columns` is left with any.
     /// 3. Each list of steps has a number for constants, that to the next list, where one is, then one for each number of a column.
     #[inline]
