@@ -39,6 +39,7 @@ pub mod geometry;
 pub mod halo;
 #[cfg(feature = "cli")]
 pub mod json;
+pub(crate) mod lines;
 pub mod lower;
 mod numbers;
 mod operators;

@@ -16,12 +16,13 @@ use crate::backend::field::tier::{FieldTier, StageLibraries, StageNews};
 use crate::expr::NodeId;
 use crate::field::buffer::FieldBuffer;
 use crate::field::error::FieldProblem;
+use crate::field::lines::RowsInLines;
 use crate::field::stage::{FieldStage, FieldTemporary, StageInput, StageResult, StageSource};
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::machine::{Room, SweepOrder};
 use cembra_vm::value::array::cell_size;
 use cembra_vm::value::budget::Account;
-use cembra_vm::value::{NdView, ScalarType, ScalarValue};
+use cembra_vm::value::{NdView, ScalarType};
 
 /// Bytes of a band that temporaries and what is read at lists may have: half of a second-level cache.
 const BAND_BYTES: usize = 256 << 10;
@@ -83,9 +84,13 @@ impl BoundStage {
                 Some(_) => of.shape[axis],
             };
             let shape: Vec<usize> = reach.iter().enumerate().map(size).collect();
-            let own = bytes_of(dtype, &shape);
+            let rows = RowsInLines::new(dtype, &shape);
+            let own = rows.bytes();
             account.charge(own)?;
-            kept.push(FieldBuffer::filled(&ScalarValue::zero(dtype), &of.first, &shape)?);
+            // The first point of the stage along the last axis.
+            let ahead =
+                reach.last().copied().flatten().map_or(0, |(least, _)| least.min(0).unsigned_abs() as usize);
+            kept.push(rows.buffer(&of.first, &shape, ahead)?);
             let stage = BoundStage::new(of, None, account)?;
             bytes += own + stage.bytes;
             temporaries.push(BoundTemporary { stage, reach });
