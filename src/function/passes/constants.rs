@@ -33,16 +33,27 @@ fn folded(
     invoker: &mut Invoker,
 ) -> Option<Value> {
     let flow = &function.flow;
-    let LowOp::Operator(name, _) = flow.operation(inst)? else { return None };
+    let args = &flow.inst(inst).args;
+    let args: Vec<Value> = args.iter().map(|arg| literal(flow, *arg).cloned()).collect::<Option<_>>()?;
+    computed(function, inst, &args, table, invoker)
+}
+
+/// What an operator of numbers gives for these operands, if that is of 64 bits or a truth value; nothing if it raises.
+pub(super) fn computed(
+    function: &LowFunction,
+    inst: InstId,
+    args: &[Value],
+    table: &OperatorTable,
+    invoker: &mut Invoker,
+) -> Option<Value> {
+    let LowOp::Operator(name, _) = function.flow.operation(inst)? else { return None };
     // Numbers of 32 bits have no literal in the texts of stages.
     let is_literal = |of: &QType| [BOOLEAN, INT64, FLOAT64].contains(of);
     let is_number = function.types[inst.index()].as_ref().is_some_and(is_literal);
-    let args = &flow.inst(inst).args;
-    let args: Vec<Value> = args.iter().map(|arg| literal(flow, *arg).cloned()).collect::<Option<_>>()?;
     let are_numbers = args.iter().all(|arg| matches!(arg, Value::Scalar(_)));
     let types: Vec<QType> = args.iter().map(Value::qtype).collect();
     let overload = table.overload(name, &types).filter(|_| is_number && are_numbers && !args.is_empty())?;
-    invoker.invoke(&overload, &args, &Budget::default()).ok()
+    invoker.invoke(&overload, args, &Budget::default()).ok()
 }
 
 fn truth(flow: &Flow<LowOp>, condition: InstId) -> Option<bool> {

@@ -1,7 +1,7 @@
 //! Passes: the same function in fewer instructions.
 //!
 //! ```text
-//! low ──> pieces ──> swaps ──> inline ──> literals ──> constants ──> ranges ──> common ──> motion ──> dead code ──> program
+//! low ──> pieces ──> swaps ──> inline ──> literals ──> constants ──> turns ──> ranges ──> common ──> motion ──> dead code ──> program
 //! ```
 //!
 //! | pass | afterwards |
@@ -11,6 +11,7 @@
 //! | `inline` | a function that calls itself does so less often |
 //! | `literals` | literals stand in the entry, each once |
 //! | `constants` | no operator that always gives a value has only literals as operands; no branch is on a literal |
+//! | `turns` | a loop of a few rounds in another loop is these rounds |
 //! | `ranges` | integers that provably fit, and indices that are provably inside, raise nothing |
 //! | `common` | no operator is computed again where its value is at hand |
 //! | `motion` | what does not change in a loop and cannot raise is computed before it |
@@ -22,6 +23,7 @@
 
 mod common;
 mod constants;
+mod copies;
 mod inline;
 mod interval;
 mod literals;
@@ -29,6 +31,7 @@ mod motion;
 mod pieces;
 mod ranges;
 mod swaps;
+mod turns;
 
 use crate::function::check::FunctionWarning;
 use crate::function::error::{FunctionError, FunctionProblem};
@@ -54,6 +57,7 @@ pub fn optimize(
         inline::unroll_recursion(function, InstanceId(number as u32));
         literals::pool(function);
         constants::fold(function, table);
+        turns::unroll(function, table);
         let proofs = ranges::prove(function);
         common::share(function);
         motion::hoist(function, table, &proofs);

@@ -62,6 +62,9 @@ impl Writer<'_> {
     /// Writes an element.
     pub(super) fn set(&self, ip: usize, element: ScalarType, operands: &[ValueId]) -> String {
         let (name, value) = (element_name(element), self.locals.only(operands[1]));
+        if self.speculates {
+            return format!("e{ip} = ({name}){value}; is{ip} = 1;");
+        }
         let place = self.place(ip, operands[0], &operands[2..]);
         format!("{{ {place} {name} e = ({name}){value}; memcpy(a, &e, sizeof e); }}")
     }

@@ -6,11 +6,14 @@
 //! L4u: body           L9u: condition       the same, with a single way out: compilers make vectors of it
 //! ```
 //!
+//! Where turns may still raise, they are computed in stretches as well, see [`speculation`](crate::native::c::speculation).
+//!
 //! A test that fails costs nothing but the checks: what the loop means is the same on both ways. Sums that lead to indices have
 //! no check in the copy either, because they cannot overflow there.
 
 use crate::native::c::locals::Locals;
 use crate::native::c::makes::changes_arrays;
+use crate::native::c::speculation::{Speculation, speculation};
 use cembra_vm::program::affine::{Affine, CounterStep, Forms, IntegerOperation};
 use cembra_vm::program::counted::{CountedLoop, counted_loops};
 use cembra_vm::program::written::Written;
@@ -33,6 +36,8 @@ pub(super) struct Unchecked {
     pub(super) elements: HashSet<usize>,
     /// The sums and products that cannot overflow then.
     pub(super) exact: HashMap<usize, IntegerOperation>,
+    /// How turns are computed in stretches, if they are.
+    pub(super) speculation: Option<Speculation>,
 }
 
 /// What is asked before a loop.
@@ -41,15 +46,15 @@ pub(super) struct Test {
     /// The loop turns, and nothing overflows in what follows.
     turns: String,
     /// The counter in the last turn.
-    last: String,
+    pub(super) last: String,
     /// All elements are inside.
     inside: String,
 }
 
 impl Test {
-    /// Statements that go to a label if it holds.
-    pub(super) fn statements(&self, label: &str) -> String {
-        format!("if ({}) {{ int64_t last = {}; if ({}) goto {label}; }}", self.turns, self.last, self.inside)
+    /// Statements that run another one if it holds.
+    pub(super) fn statements(&self, then: &str) -> String {
+        format!("if ({}) {{ int64_t last = {}; if ({}) {then} }}", self.turns, self.last, self.inside)
     }
 }
 
@@ -70,13 +75,17 @@ fn without_checks(forms: &Forms<'_>, locals: &Locals<'_>, mut counted: CountedLo
     let written = changing.flat_map(|ip| body.writes(&body.instructions()[ip]));
     let changed: HashSet<ValueId> = written.map(|value| locals.owner(*value)).collect();
     counted.elements.retain(|_, element| !changed.contains(&locals.owner(element.array)));
-    (!counted.elements.is_empty()).then(|| Unchecked {
-        entry: counted.within.start() - 1,
-        condition: counted.test,
-        last: *counted.within.end(),
-        test: test(locals, &counted),
-        elements: counted.elements.keys().copied().collect(),
-        exact: counted.exact(forms),
+    (!counted.elements.is_empty()).then(|| {
+        let exact = counted.exact(forms);
+        Unchecked {
+            entry: counted.within.start() - 1,
+            condition: counted.test,
+            last: *counted.within.end(),
+            test: test(locals, &counted),
+            elements: counted.elements.keys().copied().collect(),
+            speculation: speculation(forms, locals, &counted, |ip| exact.contains_key(&ip)),
+            exact,
+        }
     })
 }
 
@@ -133,7 +142,7 @@ fn in_range(local: &str) -> String {
 }
 
 /// A form with a number as the counter.
-fn form(locals: &Locals<'_>, index: &Affine, counter: &str) -> String {
+pub(super) fn form(locals: &Locals<'_>, index: &Affine, counter: &str) -> String {
     let mut text = String::new();
     let values = index.values.iter().map(|(value, factor)| (locals.only(*value), *factor));
     for (local, factor) in std::iter::once((counter.to_owned(), index.scale)).chain(values) {

@@ -43,6 +43,7 @@ mod routine;
 mod row_folds;
 pub(in crate::native) mod rules;
 pub(in crate::native) mod special;
+mod speculation;
 mod sweeps;
 mod syntax;
 mod tables;

@@ -11,10 +11,16 @@ use crate::native::operation::Operation;
 use cembra_vm::builtins::aggregate::SIZE;
 use cembra_vm::builtins::bools::LOGICAL_IF;
 use cembra_vm::builtins::core::{COPY, GET_OPTIONAL_VALUE};
+use cembra_vm::operator::Overload;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::ValueId;
 use cembra_vm::program::affine::IntegerOperation;
 use cembra_vm::value::ScalarValue;
+
+/// The function of a quotient of floats, which has a value where it refuses a divisor; `None` of other operators.
+pub(super) fn speculated_quotient(overload: &Overload) -> Option<&'static str> {
+    rule(overload).map(|(function, _)| function).filter(|function| *function == "python_divide_f64")
+}
 
 impl Writer<'_> {
     /// The statements of an operator; `None` if it has no form in C.
@@ -44,6 +50,9 @@ impl Writer<'_> {
             return self.array_operator(operation);
         }
         if let Some(special) = special(overload) {
+            if self.speculates {
+                return Some(special.speculated(operands, result, &self.locals));
+            }
             let locals: Vec<(String, CType)> =
                 operands.iter().flat_map(|value| self.locals.all(*value)).collect();
             let raise =
@@ -148,6 +157,9 @@ impl Writer<'_> {
         let args = from.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         let to = self.locals.all(result);
         let (cells, ctype) = to.last().map(|(cells, ctype)| (cells, ctype.name()))?;
+        if self.speculates && gives == Gives::ValueOrCategory {
+            return Some(format!("{{ {ctype} z; rare |= {function}({args}, &z) != 0; {cells} = z; }}"));
+        }
         let raise = || self.raise(ip, "NULL", &from);
         Some(match (gives, self.locals.presence(result)) {
             (Gives::Value, None) => format!("{cells} = {function}({args});"),

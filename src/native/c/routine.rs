@@ -19,6 +19,7 @@ use crate::native::c::locals::{Locals, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
 use crate::native::c::makes::{made, made_results};
 use crate::native::c::regions::{Region, regions};
+use crate::native::c::speculation::{RARE, Speculation};
 use crate::native::c::writer::{LineOf, Writer};
 use crate::native::error::NotTranslated;
 use crate::native::operation::Operation;
@@ -74,6 +75,7 @@ pub(super) fn writer<'p>(
         is_called: calls(program).any(|callee| callee == number),
         layout,
         without_checks: None,
+        speculates: false,
         made: made(routine),
         lent: made_results(routine),
         edges: Vec::new(),
@@ -96,8 +98,14 @@ fn calls(program: &Program) -> impl Iterator<Item = usize> + '_ {
 impl Writer<'_> {
     fn function(mut self) -> Result<String, NotTranslated> {
         self.text = format!("{}\n{{\n", parameters(self.number, self.routine)?);
-        let bytes = self.declare()?;
+        let loops = unchecked(self.routine, &self.locals);
+        let in_stretches: Vec<_> =
+            loops.iter().filter_map(|again| Some((again.condition, again.speculation.as_ref()?))).collect();
+        let bytes = self.declare()? + in_stretches.iter().map(|(_, of)| of.bytes()).sum::<usize>();
         self.text.push_str("    int32_t status = 0;\n");
+        for (condition, speculation) in in_stretches {
+            self.text += &speculation.declared(condition);
+        }
         if self.is_called {
             self.enter(bytes);
         }
@@ -112,7 +120,6 @@ impl Writer<'_> {
                 Through::Leaf(_) => {}
             }
         }
-        let loops = unchecked(self.routine, &self.locals);
         self.body(&loops)?;
         let values: Vec<ValueId> = self.routine.results().collect();
         let through_pointers = results(self.routine)?;
@@ -330,7 +337,11 @@ impl Writer<'_> {
                 let _ = writeln!(self.text, "L{ip}:;");
             }
             if let Some(again) = entries.get(&ip) {
-                let test = again.test.statements(&format!("L{}u", again.condition));
+                let enter = match again.speculation {
+                    Some(_) => Speculation::enter(again.condition),
+                    None => format!("goto L{}u;", again.condition),
+                };
+                let test = again.test.statements(&enter);
                 let _ = writeln!(self.text, "    {test}");
             }
             self.write_instruction(ip, &choices)?;
@@ -348,21 +359,25 @@ impl Writer<'_> {
         let targets: HashSet<usize> =
             range.clone().filter_map(|ip| body.target(ip)).chain([again.condition]).collect();
         let behind = again.last + 1;
+        let has_stretches = again.speculation.is_some();
         self.without_checks = Some(again);
         let choices = self.choices(*range.start()..*range.end() + 1, &targets);
-        for ip in range {
+        for ip in range.clone() {
             if targets.contains(&ip) {
                 let _ = writeln!(self.text, "{}:;", self.label(ip));
             }
             self.write_instruction(ip, &choices)?;
         }
-        self.without_checks = None;
         let _ = writeln!(self.text, "    goto L{behind};");
+        if has_stretches {
+            self.stretches(*range.start()..*range.end(), &targets)?;
+        }
+        self.without_checks = None;
         Ok(())
     }
 
     /// Writes an instruction; of a branch and an operation that are a choice, the branch has the text.
-    fn write_instruction(
+    pub(super) fn write_instruction(
         &mut self,
         ip: usize,
         choices: &HashMap<usize, String>,
@@ -406,16 +421,16 @@ impl Writer<'_> {
 
     pub(super) fn instruction(&mut self, ip: usize) -> Result<String, NotTranslated> {
         let body = &self.routine.body;
-        let target = || self.label(body.target(ip).unwrap_or_default());
         match body.instructions()[ip] {
-            Instruction::Jump { .. } => Ok(format!("goto {};", target())),
+            Instruction::Jump { .. } => Ok(self.go(ip)),
             Instruction::JumpIf { condition, .. } => {
-                Ok(format!("if ({}) goto {};", self.locals.only(condition), target()))
+                Ok(format!("if ({}) {}", self.locals.only(condition), self.go(ip)))
             }
             Instruction::JumpIfNot { condition, .. } => {
-                Ok(format!("if (!{}) goto {};", self.locals.only(condition), target()))
+                Ok(format!("if (!{}) {}", self.locals.only(condition), self.go(ip)))
             }
             Instruction::Guard { .. } => Ok(String::new()),
+            Instruction::Trap { .. } if self.speculates => Ok(RARE.to_owned()),
             Instruction::Trap { trap } => {
                 let trap = &body.traps()[trap as usize];
                 let message = quoted(&trap.message);

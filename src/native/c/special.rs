@@ -228,9 +228,15 @@ impl Special {
             true => Part { name: format!("{name}{IN_LOOP}"), ..part },
             false => part,
         };
-        let parts = self.parts().into_iter().chain(self.fast_parts()).map(|part| in_c(&in_loop(part)));
+        let fast_parts = self.fast_parts();
+        let has_fast = !fast_parts.is_empty();
+        let parts = self.parts().into_iter().chain(fast_parts).map(|part| in_c(&in_loop(part)));
         let mut text: String = parts.collect();
         let (parameters, args) = (declared(self.ctype(), self.parameters()), self.parameters().join(", "));
+        if has_fast {
+            let call = format!("{name}{FAST}{IN_LOOP}({args})");
+            text += &format!("static inline {ctype} {name}{FAST}({parameters}) {{ return {call}; }}\n");
+        }
         if !self.has_rare() {
             let call = format!("{name}{IN_LOOP}({args})");
             return text + &format!("static inline {ctype} {name}({parameters}) {{ return {call}; }}\n");
@@ -293,7 +299,9 @@ impl Special {
         let Some((list, recorded)) = self.recorded_fast() else { return Vec::new() };
         let part = |of, gives, list, value| self.part(of, gives, self.parameters(), list, value);
         let is_slow = recorded.rare.map(|rare| part(SLOW, CType::U8, list.clone(), rare));
-        is_slow.into_iter().chain([part(FAST, self.ctype(), list, recorded.value)]).collect()
+        let mut fast = part(FAST, self.ctype(), list, recorded.value);
+        fast.name += IN_LOOP;
+        is_slow.into_iter().chain([fast]).collect()
     }
 
     /// The type of its operands and of what it gives.
@@ -360,6 +368,44 @@ impl Special {
         }
     }
 
+    /// True if a value may be missing.
+    pub(super) fn is_optional(&self) -> bool {
+        self.is_optional
+    }
+
+    /// True if it may refuse operands, or has a longer way for some.
+    pub(super) fn may_be_rare(&self) -> bool {
+        self.has_rare() || self.function.refusals != Refusals::Nothing
+    }
+
+    /// The statements of the operator where it is not known yet whether something raises: `rare` is set for operands that it refuses or
+    /// has a longer way for, and the result is any number then. What may be missing has none.
+    pub(super) fn speculated(&self, operands: &[ValueId], result: ValueId, locals: &Locals<'_>) -> String {
+        let args: Vec<String> = locals.cells(operands).into_iter().map(|(local, _)| local).collect();
+        let (name, list, to) = (self.name(), args.join(", "), locals.only(result));
+        if self.recorded_fast().is_some() {
+            return format!("rare |= {name}{SLOW}({list}); {to} = {name}{FAST}{IN_LOOP}({list});");
+        }
+        let call = format!("{name}{}({list})", if self.has_rare() { USUAL } else { IN_LOOP });
+        let mut rare = Vec::new();
+        if self.has_rare() {
+            rare.push(format!("{name}{RARE}({list})"));
+        }
+        match self.function.refusals {
+            Refusals::Nothing => {}
+            Refusals::Outside(domain) => rare.push(format!("!{}", self.inside(domain, &args[0]))),
+            Refusals::OutsideOrOverflow(domain) => {
+                rare.push(format!("!{}", self.inside(domain, &args[0])));
+                rare.push(format!("(!!isinf(z) & !isinf({}))", args[0]));
+            }
+            Refusals::Power => {
+                rare.push(format!("(!isfinite(z) & !!isfinite({}) & !!isfinite({}))", args[0], args[1]));
+            }
+        }
+        let rare: String = rare.iter().map(|rare| format!("rare |= {rare}; ")).collect();
+        format!("{{ {} z = {call}; {rare}{to} = z; }}", self.ctype().name())
+    }
+
     /// The condition that a number is in a domain.
     fn inside(&self, domain: Domain, x: &str) -> String {
         let (list, mask) = self.recorded_domain(domain);
@@ -397,7 +443,7 @@ fn in_c(part: &Part) -> String {
         part.parameters[usize::from(number)].to_owned()
     });
     // Loops become vectors with these, however long they are; all else calls the function around them.
-    let inline = if [USUAL, RARE, IN_LOOP].iter().any(|end| part.name.ends_with(end)) {
+    let inline = if [USUAL, RARE, SLOW, IN_LOOP].iter().any(|end| part.name.ends_with(end)) {
         "static inline __attribute__((always_inline))"
     } else {
         "static inline"

@@ -4,6 +4,7 @@ use crate::native::c::constants::{category_name, quoted};
 use crate::native::c::locals::{CType, Locals};
 use crate::native::c::loops::Unchecked;
 use crate::native::c::regions::Region;
+use crate::native::c::speculation::{RARE, Speculation};
 use crate::native::stage::ArrayLayout;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::program::{Catch, Instruction, Program, Routine, ValueId};
@@ -31,6 +32,8 @@ pub(super) struct Writer<'p> {
     pub(super) layout: ArrayLayout,
     /// The loop that is being written once more, without checks.
     pub(super) without_checks: Option<Unchecked>,
+    /// True if what is written is a turn of that loop before it is known whether it raises.
+    pub(super) speculates: bool,
     /// The arrays that the routine makes.
     pub(super) made: HashSet<ValueId>,
     /// Arrays that are made in memory of the caller if he lends some, with the numbers of the results that they are.
@@ -52,8 +55,25 @@ impl Writer<'_> {
     /// The label of an instruction, in the loop that is being written.
     pub(super) fn label(&self, ip: usize) -> String {
         let is_inside = |again: &Unchecked| (again.entry + 1..=again.last).contains(&ip);
-        let mark = if self.without_checks.as_ref().is_some_and(is_inside) { "u" } else { "" };
+        let mark = match self.without_checks.as_ref().is_some_and(is_inside) {
+            true if self.speculates => "s",
+            true => "u",
+            false => "",
+        };
         format!("L{ip}{mark}")
+    }
+
+    /// Goes where a jump leads.
+    pub(super) fn go(&self, ip: usize) -> String {
+        let target = self.routine.body.target(ip).unwrap_or_default();
+        let is_left = |again: &Unchecked| !(again.entry + 1..=again.last).contains(&target);
+        if self.speculates && self.without_checks.as_ref().is_some_and(is_left) {
+            return RARE.to_owned();
+        }
+        let to = self.label(target);
+        let back =
+            self.without_checks.as_ref().filter(|again| ip == again.last && again.speculation.is_some());
+        back.map_or_else(|| format!("goto {to};"), |again| Speculation::back(again.condition, &to))
     }
 
     /// What happens where an instruction has raised `k`; the text behind it is not reached.

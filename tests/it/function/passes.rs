@@ -144,6 +144,52 @@ fn branches_on_literals_are_gone() {
     assert!(instructions(source, json!([4])) <= 2, "the literal is the result");
 }
 
+/// Loops of a few rounds inside of another one; one of nine rounds, and one that may be left, stay loops.
+#[test]
+fn short_loops_are_their_rounds() {
+    let inner = |range: &str, body: &str| {
+        format!(
+            "def f(n):\n    s = 0\n    j = 7\n    for i in range(n):\n        for j in {range}:\n            {body}\n    return s * 1000 + j\n"
+        )
+    };
+    // A product and a sum a round, those of the loop around them, and `j`.
+    check_round(&inner("range(1, 4)", "s += i * j"), 3 * 2 + 4);
+    check_round(&inner("range(9)", "s += i * j"), 9 * 7 + 7);
+    check_round(&inner("range(2)", "for k in range(2):\n                s += i ^ k"), 2 + 4 + 4);
+    for (range, body, expected) in [
+        ("range(3)", "s += i * j", 10 * 3 * 1000 + 2),
+        ("range(5, -1, -2)", "s += j", 45 * 1000 + 1),
+        ("range(0)", "s += 1", 7),
+        ("range(8)", "s += 1\n            if s & 1:\n                s += j", 0),
+        ("range(4)", "if j == i:\n                break\n            s += 1", 10 * 1000 + 3),
+        (
+            "range(3)",
+            "if j == 1:\n                continue\n            s += 1\n        else:\n            s += 100",
+            510 * 1000 + 2,
+        ),
+        ("range(3)", "for k in range(j):\n                s += k + 1", 20 * 1000 + 2),
+    ] {
+        let source = inner(range, body);
+        let expected = match expected {
+            0 => {
+                let add = |s: i64, j: i64| s + 1 + if (s + 1) & 1 == 1 { j } else { 0 };
+                (0..5 * 8).fold(0, |s, round| add(s, round % 8)) * 1000 + 7
+            }
+            other => other,
+        };
+        assert_eq!(result(&source, json!([5])), expected.to_string(), "{source}");
+    }
+    let arrays = "def f(a, n):\n    for i in range(n):\n        for j in range(3):\n            a[j] = a[j] * 2.0 + a[(j + 1) % 3]\n    return a[0]\n";
+    let (mut a, n) = ([1.0, 2.0, 3.0], 4);
+    for j in (0..n).flat_map(|_| 0..3) {
+        a[j] = a[j] * 2.0 + a[(j + 1) % 3];
+    }
+    assert_eq!(result(arrays, json!([[1.0, 2.0, 3.0], n])), format!("{:?}", a[0]));
+    let raises = "def f(a, n):\n    s = 0.0\n    for i in range(n):\n        for j in range(3):\n            s += a[i + j]\n    return s\n";
+    assert_eq!(result(raises, json!([[1.0, 2.0, 4.0], 1])), "7.0");
+    assert_eq!(result(raises, json!([[1.0, 2.0, 4.0], 2])), "IndexError");
+}
+
 #[test]
 fn arrays_change_names_in_a_loop() {
     let steps = "def f(u, v, n):

@@ -22,6 +22,7 @@ mod pieces;
 mod rows;
 mod rust;
 mod special_functions;
+mod speculation;
 mod stress;
 mod sweeps;
 mod variants;

@@ -1,0 +1,332 @@
+//! Speculation: turns of a loop that are computed in stretches, before it is known whether one of them raises.
+//!
+//! ```text
+//! L9_turns:  while (64 turns are left) {
+//!                keep the locals that turns change
+//!                for (64 turns) { body; rare |= what would raise or has a longer way; elements to be written go to a buffer }
+//!                if (rare) { locals as before; wait for some turns; go to L9u }
+//!                write the elements
+//!            }
+//! ```
+//!
+//! The body has no way out, so that compilers make vectors of it: what leaves the loop is rare as well. Nobody sees what was computed in vain:
+//!
+//! 1. Elements are written only once the stretch holds, each turn at a place of its own.
+//! 2. What a turn reads is not what one before it has written: an array that is read and written is so at one place of the turn, and
+//!    others share no memory with what is written, which is looked at before.
+//! 3. Values that go from turn to turn are sums and the like: changed at one place, read at no other.
+//!
+//! After a stretch that fails turns go one by one, twice as many after each, up to [`LONGEST_WAIT`], also where the loop is entered
+//! again: data that is rare everywhere costs little more than without. A loop that may be left begins so.
+
+use crate::native::c::locals::{CType, Locals, element_name, leaves};
+use crate::native::c::loops::{Unchecked, form};
+use crate::native::c::operators::speculated_quotient;
+use crate::native::c::special::special;
+use crate::native::c::writer::Writer;
+use crate::native::error::NotTranslated;
+use cembra_vm::program::affine::{CounterStep, Forms};
+use cembra_vm::program::cfg::Cfg;
+use cembra_vm::program::counted::{AffineElement, CountedLoop, ElementAccess};
+use cembra_vm::program::liveness::liveness;
+use cembra_vm::program::{Instruction, ValueId};
+use cembra_vm::value::ScalarType;
+use hashbrown::HashSet;
+use std::fmt::Write;
+
+/// Turns of a stretch.
+const TURNS: usize = 64;
+
+/// Turns that a failed stretch makes the next one wait, at most.
+const LONGEST_WAIT: usize = 4096;
+
+/// Instructions of a turn, at most: the text is written once more, and becomes vectors.
+const LONGEST: usize = 400;
+
+/// The statement of what is rare, or leaves the loop.
+pub(super) const RARE: &str = "rare = 1;";
+
+/// A loop whose turns may be computed in stretches.
+#[derive(Debug)]
+pub(super) struct Speculation {
+    counter: String,
+    /// What a turn adds to the counter, above 0, and whether it is taken away.
+    step: (String, bool),
+    memory: Memory,
+    /// The locals that a turn changes.
+    changed: Vec<(String, CType)>,
+    /// True if a turn may leave the loop.
+    is_left: bool,
+}
+
+/// What a turn does with arrays.
+#[derive(Debug, Default)]
+struct Memory {
+    /// Elements that it writes, in their order.
+    writes: Vec<WrittenElement>,
+    /// Arrays that are written, and others that are read.
+    apart: Vec<(ValueId, ValueId)>,
+}
+
+#[derive(Debug)]
+struct WrittenElement {
+    ip: usize,
+    element: ScalarType,
+    /// Where it stands, with the counter of the turn as `i`.
+    place: String,
+    /// True if not every turn writes it.
+    is_chosen: bool,
+}
+
+/// How the turns of a loop can be computed in stretches; `None` if they cannot, or gain nothing. `exact` are sums that do not overflow.
+pub(super) fn speculation(
+    forms: &Forms<'_>,
+    locals: &Locals<'_>,
+    counted: &CountedLoop,
+    exact: impl Fn(usize) -> bool,
+) -> Option<Speculation> {
+    let body = &forms.routine.body;
+    let turn = *counted.within.start()..*counted.within.end();
+    if turn.len() > LONGEST || !counted.elements.values().any(AffineElement::goes_along_last_axis) {
+        return None;
+    }
+    let (mut has_rare, mut is_left) = (false, false);
+    for ip in turn.clone() {
+        let (operator, operands, result) = match body.instructions()[ip] {
+            Instruction::Operator { operator, operands, result } => (operator, operands, result),
+            Instruction::Jump { .. } | Instruction::JumpIf { .. } | Instruction::JumpIfNot { .. } => {
+                is_left |= body.target(ip)? > counted.test;
+                continue;
+            }
+            Instruction::Trap { .. } => {
+                is_left = true;
+                continue;
+            }
+            _ => return None,
+        };
+        if let Some(element) = counted.elements.get(&ip) {
+            // One of UINT64 may be refused.
+            if element.element == ScalarType::Uint64 {
+                return None;
+            }
+            continue;
+        }
+        let overload = &body.operators()[operator as usize];
+        let is_plain = |value: &ValueId| leaves(forms.routine.slot(*value).qtype()).is_some();
+        if !body.list(operands).iter().all(is_plain) || !is_plain(&result) {
+            return None;
+        }
+        match special(overload) {
+            Some(special) if special.is_optional() => return None,
+            Some(special) => has_rare |= special.may_be_rare(),
+            None if exact(ip) || !overload.may_raise() => {}
+            None => {
+                speculated_quotient(overload)?;
+                has_rare = true;
+            }
+        }
+    }
+    let goes_from_turn_to_turn = carried(forms, counted);
+    let fits = (has_rare || is_left)
+        && goes_from_turn_to_turn.iter().all(|value| is_gathered(forms, counted, *value));
+    let memory = memory(forms, locals, counted).filter(|_| fits)?;
+    let step = match counted.counter.step {
+        CounterStep::Literal(step) => (step.unsigned_abs().to_string(), step < 0),
+        CounterStep::Value(step) => (locals.only(step), false),
+    };
+    let mut changed: Vec<ValueId> =
+        turn.flat_map(|ip| body.writes(&body.instructions()[ip])).map(|value| locals.owner(*value)).collect();
+    changed.sort_unstable();
+    changed.dedup();
+    let changed = changed.into_iter().flat_map(|value| locals.all(value)).collect();
+    Some(Speculation { counter: locals.only(counted.counter.owner), step, memory, changed, is_left })
+}
+
+/// The values but the counter that a turn may read as the one before has left them, or leaves as they were.
+fn carried(forms: &Forms<'_>, counted: &CountedLoop) -> Vec<ValueId> {
+    let (routine, cfg) = (forms.routine, Cfg::new(&forms.routine.body));
+    let results: Vec<ValueId> = routine.results().map(|value| forms.owners.owner(value)).collect();
+    let live = liveness(
+        &routine.body,
+        &cfg,
+        routine.values.len(),
+        |value| Some(forms.owners.owner(value)),
+        &results,
+    );
+    let begin = *counted.within.start();
+    let block = (0..cfg.len()).find(|block| cfg.block(*block).contains(&begin));
+    let values = block.map_or(&[][..], |block| live.live_in(block)).iter().copied();
+    let is_plain = |value: &ValueId| leaves(routine.slot(*value).qtype()).is_some();
+    values
+        .filter(|value| forms.written.within(*value, &counted.within) && is_plain(value))
+        .filter(|value| *value != counted.counter.owner)
+        .collect()
+}
+
+/// True if a turn changes a value by one operator on it, and reads it nowhere else.
+fn is_gathered(forms: &Forms<'_>, counted: &CountedLoop, value: ValueId) -> bool {
+    let body = &forms.routine.body;
+    let is_it = |other: &ValueId| forms.owners.owner(*other) == value;
+    let mut reads =
+        counted.within.clone().filter(|ip| body.reads(&body.instructions()[*ip]).iter().any(is_it));
+    let mut writes = forms.written.within_loop(value, &counted.within);
+    let at = reads.next();
+    at.is_some() && at == writes.next() && (reads.next(), writes.next()) == (None, None)
+}
+
+/// What a turn does with arrays; `None` if a turn may read what one before it has written.
+fn memory(forms: &Forms<'_>, locals: &Locals<'_>, counted: &CountedLoop) -> Option<Memory> {
+    let body = &forms.routine.body;
+    let owner = |element: &AffineElement| locals.owner(element.array);
+    let mut elements: Vec<(usize, &AffineElement)> =
+        counted.elements.iter().map(|(ip, element)| (*ip, element)).collect();
+    elements.sort_unstable_by_key(|(ip, _)| *ip);
+    let Memory { mut writes, mut apart } = Memory::default();
+    for (ip, element) in elements.iter().filter(|(_, element)| element.access == ElementAccess::Write) {
+        let is_over = |target: usize| target > *ip && target <= counted.test;
+        let leads_over = |jump: usize| body.target(jump).is_some_and(is_over);
+        let has_own_place = element.indices.iter().any(|index| index.scale != 0);
+        if !has_own_place {
+            return None;
+        }
+        for (read, other) in elements.iter().filter(|(_, other)| other.access == ElementAccess::Read) {
+            if owner(other) != owner(element) {
+                apart.push((owner(element), owner(other)));
+            } else if read > ip || other.indices != element.indices {
+                return None;
+            }
+        }
+        let array = owner(element);
+        let mut place = array.to_string();
+        for (axis, index) in element.indices.iter().enumerate() {
+            let _ = write!(place, " + ({}) * {array}_s{axis}", form(locals, index, "i"));
+        }
+        let is_chosen = (*counted.within.start()..*ip).any(leads_over);
+        writes.push(WrittenElement { ip: *ip, element: element.element, place, is_chosen });
+    }
+    apart.sort_unstable();
+    apart.dedup();
+    Some(Memory { writes, apart })
+}
+
+impl Speculation {
+    /// The label in front of the stretches.
+    pub(super) fn label(condition: usize) -> String {
+        format!("L{condition}_turns")
+    }
+
+    /// The locals that say when the next stretch is tried: after how many turns, and how many it is to wait if it fails.
+    pub(super) fn declared(&self, condition: usize) -> String {
+        let turns = if self.is_left { TURNS } else { 0 };
+        format!("    int64_t until{condition} = {turns}, wait{condition} = {TURNS};\n")
+    }
+
+    /// Bytes of stack that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        16 * (TURNS * self.memory.writes.len() + self.changed.len())
+    }
+
+    /// Goes into the loop where the test before it holds.
+    pub(super) fn enter(condition: usize) -> String {
+        format!("{{ if (until{condition} > 0) goto L{condition}u; goto {}; }}", Speculation::label(condition))
+    }
+
+    /// The jump back of turns one by one, which goes on with stretches after a while.
+    pub(super) fn back(condition: usize, to: &str) -> String {
+        format!("{{ if (--until{condition} == 0) goto {}; goto {to}; }}", Speculation::label(condition))
+    }
+
+    /// What stands before the instructions of a turn.
+    fn opening(&self, last: &str) -> String {
+        let Speculation { counter, step: (step, is_down), .. } = self;
+        let (near, far) = if *is_down { ("last", &**counter) } else { (&**counter, "last") };
+        let most = TURNS - 1;
+        let mut text = format!(
+            "    for (int64_t last = {last}; {far} - {near} >= {most} * {step};) {{\n    uint64_t rare = 0;\n"
+        );
+        for (local, ctype) in &self.changed {
+            let _ = writeln!(text, "    {} before_{local} = {local};", ctype.name());
+        }
+        for WrittenElement { ip, element, is_chosen, .. } in &self.memory.writes {
+            let is = if *is_chosen { format!(" uint64_t are{ip}[{TURNS}];") } else { String::new() };
+            let _ = writeln!(text, "    {} all{ip}[{TURNS}];{is}", element_name(*element));
+        }
+        let _ = writeln!(text, "    for (int64_t turn = 0; turn < {TURNS}; turn++) {{");
+        for WrittenElement { ip, element, .. } in &self.memory.writes {
+            let _ = writeln!(text, "    {} e{ip} = 0; uint64_t is{ip} = 0;", element_name(*element));
+        }
+        text
+    }
+
+    /// What stands behind them.
+    fn closing(&self, condition: usize) -> String {
+        let Speculation { counter, step: (step, is_down), .. } = self;
+        let (mut text, mut written, mut back) = (String::new(), String::new(), String::new());
+        for WrittenElement { ip, place, is_chosen, .. } in &self.memory.writes {
+            let is = if *is_chosen { format!("are{ip}[turn] = is{ip};") } else { format!("(void)is{ip};") };
+            let _ = writeln!(text, "    all{ip}[turn] = e{ip}; {is}");
+            let when = if *is_chosen { format!("if (are{ip}[turn]) ") } else { String::new() };
+            let _ = writeln!(
+                written,
+                "    {when}{{ char *a = {place}; memcpy(a, &all{ip}[turn], sizeof all{ip}[turn]); }}"
+            );
+        }
+        for (local, _) in &self.changed {
+            let _ = write!(back, "{local} = before_{local}; ");
+        }
+        let wait = format!("wait{condition}");
+        let _ = writeln!(
+            text,
+            "    }}\n    if (CEMBRA_RARE(rare)) {{ {back}until{condition} = {wait}; if ({wait} < {LONGEST_WAIT}) {wait} *= 2; break; }}"
+        );
+        if !self.memory.writes.is_empty() {
+            let sign = if *is_down { "-" } else { "+" };
+            let _ = write!(
+                text,
+                "    for (int64_t turn = 0; turn < {TURNS}; turn++) {{\n    int64_t i = before_{counter} {sign} turn * {step};\n{written}    }}\n"
+            );
+        }
+        text + &format!("    {wait} = {TURNS};\n    }}\n    goto L{condition}u;\n")
+    }
+}
+
+impl Writer<'_> {
+    /// Writes the turns of a loop in stretches; the writer is in that loop.
+    pub(super) fn stretches(
+        &mut self,
+        range: std::ops::Range<usize>,
+        targets: &HashSet<usize>,
+    ) -> Result<(), NotTranslated> {
+        let Some(Unchecked { condition, test, speculation: Some(speculation), .. }) = &self.without_checks
+        else {
+            return Ok(());
+        };
+        let mut text = format!("{}:;\n", Speculation::label(*condition));
+        for (array, other) in &speculation.memory.apart {
+            let extent = |array: ValueId, to: &str| {
+                let (of, descriptor) = (self.locals.array(array)?, self.descriptor(array));
+                let (rank, size) = (of.rank(), of.size());
+                Some(format!("cembra_array {to}a = {descriptor}; extent_of(&{to}a, {rank}, {size}, {to}); "))
+            };
+            let both = extent(*array, "x").zip(extent(*other, "y")).map(|(x, y)| x + &y).unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "    {{ uint64_t x[2], y[2]; {both}if (overlaps(x, y)) goto L{condition}u; }}"
+            );
+        }
+        text += &speculation.opening(&test.last);
+        let closing = speculation.closing(*condition);
+        self.text += &text;
+        self.speculates = true;
+        let choices = self.choices(range.clone(), targets);
+        for ip in range {
+            if targets.contains(&ip) {
+                let _ = writeln!(self.text, "{}:;", self.label(ip));
+            }
+            self.write_instruction(ip, &choices)?;
+        }
+        self.speculates = false;
+        self.text += &closing;
+        Ok(())
+    }
+}
