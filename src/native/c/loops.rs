@@ -11,15 +11,15 @@
 //! A test that fails costs nothing but the checks: what the loop means is the same on both ways. Sums that lead to indices have
 //! no check in the copy either, because they cannot overflow there.
 
+use crate::native::c::forms::form;
 use crate::native::c::locals::Locals;
 use crate::native::c::makes::changes_arrays;
 use crate::native::c::speculation::{Speculation, speculation};
-use cembra_vm::program::affine::{Affine, CounterStep, Forms, IntegerOperation};
+use cembra_vm::program::affine::{CounterStep, Forms, IntegerOperation};
 use cembra_vm::program::counted::{CountedLoop, counted_loops};
 use cembra_vm::program::written::Written;
 use cembra_vm::program::{Routine, ValueId};
 use hashbrown::{HashMap, HashSet};
-use std::fmt::Write;
 
 /// A loop that is written twice.
 #[derive(Debug)]
@@ -139,19 +139,4 @@ fn direction(counted: &CountedLoop) -> i64 {
 
 fn in_range(local: &str) -> String {
     format!("CEMBRA_IS_NEAR({local})")
-}
-
-/// A form with a number as the counter.
-pub(super) fn form(locals: &Locals<'_>, index: &Affine, counter: &str) -> String {
-    let mut text = String::new();
-    let values = index.values.iter().map(|(value, factor)| (locals.only(*value), *factor));
-    for (local, factor) in std::iter::once((counter.to_owned(), index.scale)).chain(values) {
-        let _ = match factor {
-            0 => Ok(()),
-            1 => write!(text, "{local} + "),
-            factor => write!(text, "INT64_C({factor}) * {local} + "),
-        };
-    }
-    let _ = write!(text, "INT64_C({})", index.constant);
-    text
 }

@@ -11,16 +11,10 @@ use crate::native::operation::Operation;
 use cembra_vm::builtins::aggregate::SIZE;
 use cembra_vm::builtins::bools::LOGICAL_IF;
 use cembra_vm::builtins::core::{COPY, GET_OPTIONAL_VALUE};
-use cembra_vm::operator::Overload;
 use cembra_vm::operator::primitive::Primitive;
 use cembra_vm::program::ValueId;
 use cembra_vm::program::affine::IntegerOperation;
 use cembra_vm::value::ScalarValue;
-
-/// The function of a quotient of floats, which has a value where it refuses a divisor; `None` of other operators.
-pub(super) fn speculated_quotient(overload: &Overload) -> Option<&'static str> {
-    rule(overload).map(|(function, _)| function).filter(|function| *function == "python_divide_f64")
-}
 
 impl Writer<'_> {
     /// The statements of an operator; `None` if it has no form in C.

@@ -120,6 +120,11 @@ pub(in crate::native) fn rule(overload: &Overload) -> Option<(&'static str, Give
     function_of(overload, plain)
 }
 
+/// The function of a quotient of floats, which has a value where it refuses a divisor; `None` of other operators.
+pub(super) fn speculated_quotient(overload: &Overload) -> Option<&'static str> {
+    rule(overload).map(|(function, _)| function).filter(|function| *function == "python_divide_f64")
+}
+
 /// The function of C for an operator on plain values of which some may be missing: of those behind them.
 pub(in crate::native) fn optional_rule(overload: &Overload) -> Option<(&'static str, Gives)> {
     let is_of_python = overload.name().starts_with("python.");

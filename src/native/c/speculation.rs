@@ -19,19 +19,16 @@
 //! After a stretch that fails turns go one by one, twice as many after each, up to [`LONGEST_WAIT`], also where the loop is entered
 //! again: data that is rare everywhere costs little more than without. A loop that may be left begins so.
 
+use crate::native::c::forms::form;
 use crate::native::c::locals::{CType, Locals, element_name, leaves};
-use crate::native::c::loops::{Unchecked, form};
-use crate::native::c::operators::speculated_quotient;
+use crate::native::c::rules::speculated_quotient;
 use crate::native::c::special::special;
-use crate::native::c::writer::Writer;
-use crate::native::error::NotTranslated;
 use cembra_vm::program::affine::{CounterStep, Forms};
 use cembra_vm::program::cfg::Cfg;
 use cembra_vm::program::counted::{AffineElement, CountedLoop, ElementAccess};
 use cembra_vm::program::liveness::liveness;
 use cembra_vm::program::{Instruction, ValueId};
 use cembra_vm::value::ScalarType;
-use hashbrown::HashSet;
 use std::fmt::Write;
 
 /// Turns of a stretch.
@@ -52,7 +49,7 @@ pub(super) struct Speculation {
     counter: String,
     /// What a turn adds to the counter, above 0, and whether it is taken away.
     step: (String, bool),
-    memory: Memory,
+    pub(super) memory: Memory,
     /// The locals that a turn changes.
     changed: Vec<(String, CType)>,
     /// True if a turn may leave the loop.
@@ -61,15 +58,16 @@ pub(super) struct Speculation {
 
 /// What a turn does with arrays.
 #[derive(Debug, Default)]
-struct Memory {
+pub(super) struct Memory {
     /// Elements that it writes, in their order.
     writes: Vec<WrittenElement>,
     /// Arrays that are written, and others that are read.
-    apart: Vec<(ValueId, ValueId)>,
+    pub(super) apart: Vec<(ValueId, ValueId)>,
 }
 
+/// An element that a turn writes.
 #[derive(Debug)]
-struct WrittenElement {
+pub(super) struct WrittenElement {
     ip: usize,
     element: ScalarType,
     /// Where it stands, with the counter of the turn as `i`.
@@ -237,7 +235,7 @@ impl Speculation {
     }
 
     /// What stands before the instructions of a turn.
-    fn opening(&self, last: &str) -> String {
+    pub(super) fn opening(&self, last: &str) -> String {
         let Speculation { counter, step: (step, is_down), .. } = self;
         let (near, far) = if *is_down { ("last", &**counter) } else { (&**counter, "last") };
         let most = TURNS - 1;
@@ -259,7 +257,7 @@ impl Speculation {
     }
 
     /// What stands behind them.
-    fn closing(&self, condition: usize) -> String {
+    pub(super) fn closing(&self, condition: usize) -> String {
         let Speculation { counter, step: (step, is_down), .. } = self;
         let (mut text, mut written, mut back) = (String::new(), String::new(), String::new());
         for WrittenElement { ip, place, is_chosen, .. } in &self.memory.writes {
@@ -287,46 +285,5 @@ impl Speculation {
             );
         }
         text + &format!("    {wait} = {TURNS};\n    }}\n    goto L{condition}u;\n")
-    }
-}
-
-impl Writer<'_> {
-    /// Writes the turns of a loop in stretches; the writer is in that loop.
-    pub(super) fn stretches(
-        &mut self,
-        range: std::ops::Range<usize>,
-        targets: &HashSet<usize>,
-    ) -> Result<(), NotTranslated> {
-        let Some(Unchecked { condition, test, speculation: Some(speculation), .. }) = &self.without_checks
-        else {
-            return Ok(());
-        };
-        let mut text = format!("{}:;\n", Speculation::label(*condition));
-        for (array, other) in &speculation.memory.apart {
-            let extent = |array: ValueId, to: &str| {
-                let (of, descriptor) = (self.locals.array(array)?, self.descriptor(array));
-                let (rank, size) = (of.rank(), of.size());
-                Some(format!("cembra_array {to}a = {descriptor}; extent_of(&{to}a, {rank}, {size}, {to}); "))
-            };
-            let both = extent(*array, "x").zip(extent(*other, "y")).map(|(x, y)| x + &y).unwrap_or_default();
-            let _ = writeln!(
-                text,
-                "    {{ uint64_t x[2], y[2]; {both}if (overlaps(x, y)) goto L{condition}u; }}"
-            );
-        }
-        text += &speculation.opening(&test.last);
-        let closing = speculation.closing(*condition);
-        self.text += &text;
-        self.speculates = true;
-        let choices = self.choices(range.clone(), targets);
-        for ip in range {
-            if targets.contains(&ip) {
-                let _ = writeln!(self.text, "{}:;", self.label(ip));
-            }
-            self.write_instruction(ip, &choices)?;
-        }
-        self.speculates = false;
-        self.text += &closing;
-        Ok(())
     }
 }
