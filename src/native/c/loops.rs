@@ -14,12 +14,13 @@
 use crate::native::c::forms::form;
 use crate::native::c::locals::Locals;
 use crate::native::c::makes::changes_arrays;
-use crate::native::c::speculation::{Speculation, speculation};
+use crate::native::c::speculation::{Live, Speculation, speculation};
 use cembra_vm::program::affine::{CounterStep, Forms, IntegerOperation};
 use cembra_vm::program::counted::{CountedLoop, counted_loops};
 use cembra_vm::program::written::Written;
 use cembra_vm::program::{Routine, ValueId};
 use hashbrown::{HashMap, HashSet};
+use std::cell::LazyCell;
 
 /// A loop that is written twice.
 #[derive(Debug)]
@@ -65,11 +66,17 @@ const LONGEST: usize = 20_000;
 pub(super) fn unchecked(routine: &Routine, locals: &Locals<'_>) -> Vec<Unchecked> {
     let written = Written::of(routine, locals.owners());
     let forms = Forms::new(routine, locals.owners(), &written);
+    let live = LazyCell::new(|| Live::of(&forms));
     let loops = counted_loops(&forms, LONGEST).into_iter();
-    loops.filter_map(|counted| without_checks(&forms, locals, counted)).collect()
+    loops.filter_map(|counted| without_checks(&forms, locals, counted, &live)).collect()
 }
 
-fn without_checks(forms: &Forms<'_>, locals: &Locals<'_>, mut counted: CountedLoop) -> Option<Unchecked> {
+fn without_checks(
+    forms: &Forms<'_>,
+    locals: &Locals<'_>,
+    mut counted: CountedLoop,
+    live: &LazyCell<Live, impl FnOnce() -> Live>,
+) -> Option<Unchecked> {
     let body = &forms.routine.body;
     let changing = counted.within.clone().filter(|ip| changes_arrays(forms.routine, *ip));
     let written = changing.flat_map(|ip| body.writes(&body.instructions()[ip]));
@@ -83,7 +90,7 @@ fn without_checks(forms: &Forms<'_>, locals: &Locals<'_>, mut counted: CountedLo
             last: *counted.within.end(),
             test: test(locals, &counted),
             elements: counted.elements.keys().copied().collect(),
-            speculation: speculation(forms, locals, &counted, |ip| exact.contains_key(&ip)),
+            speculation: speculation(forms, locals, &counted, |ip| exact.contains_key(&ip), live),
             exact,
         }
     })

@@ -172,12 +172,30 @@ impl Lowered {
         results: impl Iterator<Item = Term>,
         local: impl Fn(u16, bool) -> String,
     ) -> Lowered {
+        Lowered::with(syntax, list, results, local, false)
+    }
+
+    /// The same; if the text `computes_both`, what selections choose from are temporaries: compilers see that all of it is computed, and
+    /// make vectors of it, and no branches.
+    pub(in crate::native) fn with(
+        syntax: &dyn Syntax,
+        list: &List,
+        results: impl Iterator<Item = Term>,
+        local: impl Fn(u16, bool) -> String,
+        computes_both: bool,
+    ) -> Lowered {
         let terms: Vec<(Term, Op, Lane)> = list.terms().collect();
         let mut uses = vec![0u32; terms.len()];
         results.for_each(|term| uses[term.index()] += 1);
         for (term, op, _) in terms.iter().rev() {
             if uses[term.index()] > 0 {
                 op.operands().for_each(|operand| uses[operand.index()] += 1);
+            }
+        }
+        let mut is_chosen = vec![false; terms.len()];
+        for (_, op, _) in &terms {
+            if let Op::Select(_, yes, no) = op {
+                [yes, no].into_iter().for_each(|arm| is_chosen[arm.index()] = computes_both);
             }
         }
         let mut lowered =
@@ -193,7 +211,8 @@ impl Lowered {
                 (_, op) => syntax.operation(list, op, lane, &|term| lowered.of(term)),
             };
             // Helpers may look at an operand twice, but they are functions; the operators of C do not.
-            if used > 1 && !is_leaf {
+            let is_temporary = used > 1 || used > 0 && is_chosen[term.index()];
+            if is_temporary && !is_leaf {
                 lowered.temporaries += &syntax.declared(&term.to_string(), ctype(lane), &text);
                 text = term.to_string();
             }

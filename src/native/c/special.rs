@@ -230,7 +230,10 @@ impl Special {
         };
         let fast_parts = self.fast_parts();
         let has_fast = !fast_parts.is_empty();
-        let parts = self.parts().into_iter().chain(fast_parts).map(|part| in_c(&in_loop(part)));
+        // So loops with powers become vectors; `lgamma`, whose branches are longer, would take 1.5 times as long for one number.
+        let computes_both = self.function.kind == FunctionKind::Binary(BinaryKind::Pow);
+        let parts = self.parts().into_iter().chain(fast_parts);
+        let parts = parts.map(|part| in_c(&in_loop(part), computes_both));
         let mut text: String = parts.collect();
         let (parameters, args) = (declared(self.ctype(), self.parameters()), self.parameters().join(", "));
         if has_fast {
@@ -438,10 +441,10 @@ fn declared(ctype: CType, names: &[&str]) -> String {
 }
 
 /// A function that was recorded, in C.
-fn in_c(part: &Part) -> String {
-    let lowered = Lowered::new(&CSyntax::Statement, &part.list, std::iter::once(part.value), |number, _| {
-        part.parameters[usize::from(number)].to_owned()
-    });
+fn in_c(part: &Part, computes_both: bool) -> String {
+    let local = |number, _| part.parameters[usize::from(number)].to_owned();
+    let results = std::iter::once(part.value);
+    let lowered = Lowered::with(&CSyntax::Statement, &part.list, results, local, computes_both);
     // Loops become vectors with these, however long they are; all else calls the function around them.
     let inline = if [USUAL, RARE, SLOW, IN_LOOP].iter().any(|end| part.name.ends_with(end)) {
         "static inline __attribute__((always_inline))"

@@ -26,9 +26,10 @@ use crate::native::c::special::special;
 use cembra_vm::program::affine::{CounterStep, Forms};
 use cembra_vm::program::cfg::Cfg;
 use cembra_vm::program::counted::{AffineElement, CountedLoop, ElementAccess};
-use cembra_vm::program::liveness::liveness;
+use cembra_vm::program::liveness::{Liveness, liveness};
 use cembra_vm::program::{Instruction, ValueId};
 use cembra_vm::value::ScalarType;
+use std::cell::LazyCell;
 use std::fmt::Write;
 
 /// Turns of a stretch.
@@ -76,12 +77,14 @@ pub(super) struct WrittenElement {
     is_chosen: bool,
 }
 
-/// How the turns of a loop can be computed in stretches; `None` if they cannot, or gain nothing. `exact` are sums that do not overflow.
+/// How the turns of a loop can be computed in stretches; `None` if they cannot, or gain nothing. `exact` are sums that do not
+/// overflow.
 pub(super) fn speculation(
     forms: &Forms<'_>,
     locals: &Locals<'_>,
     counted: &CountedLoop,
     exact: impl Fn(usize) -> bool,
+    live: &LazyCell<Live, impl FnOnce() -> Live>,
 ) -> Option<Speculation> {
     let body = &forms.routine.body;
     let turn = *counted.within.start()..*counted.within.end();
@@ -124,7 +127,7 @@ pub(super) fn speculation(
             }
         }
     }
-    let goes_from_turn_to_turn = carried(forms, counted);
+    let goes_from_turn_to_turn = live.carried(forms, counted);
     let fits = (has_rare || is_left)
         && goes_from_turn_to_turn.iter().all(|value| is_gathered(forms, counted, *value));
     let memory = memory(forms, locals, counted).filter(|_| fits)?;
@@ -140,25 +143,33 @@ pub(super) fn speculation(
     Some(Speculation { counter: locals.only(counted.counter.owner), step, memory, changed, is_left })
 }
 
-/// The values but the counter that a turn may read as the one before has left them, or leaves as they were.
-fn carried(forms: &Forms<'_>, counted: &CountedLoop) -> Vec<ValueId> {
-    let (routine, cfg) = (forms.routine, Cfg::new(&forms.routine.body));
-    let results: Vec<ValueId> = routine.results().map(|value| forms.owners.owner(value)).collect();
-    let live = liveness(
-        &routine.body,
-        &cfg,
-        routine.values.len(),
-        |value| Some(forms.owners.owner(value)),
-        &results,
-    );
-    let begin = *counted.within.start();
-    let block = (0..cfg.len()).find(|block| cfg.block(*block).contains(&begin));
-    let values = block.map_or(&[][..], |block| live.live_in(block)).iter().copied();
-    let is_plain = |value: &ValueId| leaves(routine.slot(*value).qtype()).is_some();
-    values
-        .filter(|value| forms.written.within(*value, &counted.within) && is_plain(value))
-        .filter(|value| *value != counted.counter.owner)
-        .collect()
+/// Which values of a routine are read later.
+pub(super) struct Live {
+    cfg: Cfg,
+    values: Liveness,
+}
+
+impl Live {
+    pub(super) fn of(forms: &Forms<'_>) -> Live {
+        let (routine, cfg) = (forms.routine, Cfg::new(&forms.routine.body));
+        let owner = |value: ValueId| forms.owners.owner(value);
+        let results: Vec<ValueId> = routine.results().map(owner).collect();
+        let values =
+            liveness(&routine.body, &cfg, routine.values.len(), |value| Some(owner(value)), &results);
+        Live { cfg, values }
+    }
+
+    /// The values but the counter that a turn may read as the one before has left them, or leaves as they were.
+    fn carried(&self, forms: &Forms<'_>, counted: &CountedLoop) -> Vec<ValueId> {
+        let begin = *counted.within.start();
+        let block = (0..self.cfg.len()).find(|block| self.cfg.block(*block).contains(&begin));
+        let values = block.map_or(&[][..], |block| self.values.live_in(block)).iter().copied();
+        let is_plain = |value: &ValueId| leaves(forms.routine.slot(*value).qtype()).is_some();
+        values
+            .filter(|value| forms.written.within(*value, &counted.within) && is_plain(value))
+            .filter(|value| *value != counted.counter.owner)
+            .collect()
+    }
 }
 
 /// True if a turn changes a value by one operator on it, and reads it nowhere else.
