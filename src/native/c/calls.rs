@@ -6,9 +6,32 @@ use crate::native::c::writer::Writer;
 use crate::native::error::NotTranslated;
 use crate::native::stage::is_plain;
 use cembra_vm::library::BoundaryArray;
-use cembra_vm::program::{Routine, ValueId};
+use cembra_vm::program::{Instruction, Program, Routine, ValueId};
 use cembra_vm::value::QType;
 use std::fmt::Write;
+
+/// The routines that a routine calls, once for each call.
+pub(super) fn called(routine: &Routine) -> impl Iterator<Item = usize> + '_ {
+    routine.body.instructions().iter().filter_map(|instruction| match instruction {
+        Instruction::Call { routine, .. } => Some(*routine as usize),
+        _ => None,
+    })
+}
+
+/// True if a routine calls itself, over others too.
+pub(super) fn is_recursive(program: &Program, number: usize) -> bool {
+    let mut known = vec![false; program.routines().len()];
+    let mut work: Vec<usize> = called(&program.routines()[number]).collect();
+    while let Some(callee) = work.pop() {
+        if callee == number {
+            return true;
+        }
+        if !std::mem::replace(&mut known[callee], true) {
+            work.extend(called(&program.routines()[callee]));
+        }
+    }
+    false
+}
 
 /// The parameters of a routine's function, in C.
 pub(in crate::native) fn parameters(number: usize, routine: &Routine) -> Result<String, NotTranslated> {

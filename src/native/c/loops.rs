@@ -46,8 +46,10 @@ pub(super) struct Unchecked {
 pub(super) struct Test {
     /// The loop turns, and nothing overflows in what follows.
     turns: String,
+    /// There is a turn more.
+    goes_on: String,
     /// The counter in the last turn.
-    pub(super) last: String,
+    last: String,
     /// All elements are inside.
     inside: String,
 }
@@ -62,13 +64,23 @@ impl Test {
 /// Instructions of a loop, at most: its text is written twice.
 const LONGEST: usize = 20_000;
 
-/// The loops of a routine that gain by being written twice.
-pub(super) fn unchecked(routine: &Routine, locals: &Locals<'_>) -> Vec<Unchecked> {
+/// Instructions of all loops of a routine whose turns are computed in stretches, at most.
+const MOST_IN_STRETCHES: usize = 4_000;
+
+/// The loops of a routine that gain by being written twice. Turns are computed in stretches if the routine `speculates`.
+pub(super) fn unchecked(routine: &Routine, locals: &Locals<'_>, speculates: bool) -> Vec<Unchecked> {
     let written = Written::of(routine, locals.owners());
     let forms = Forms::new(routine, locals.owners(), &written);
     let live = LazyCell::new(|| Live::of(&forms));
     let loops = counted_loops(&forms, LONGEST).into_iter();
-    loops.filter_map(|counted| without_checks(&forms, locals, counted, &live)).collect()
+    let mut found: Vec<Unchecked> =
+        loops.filter_map(|counted| without_checks(&forms, locals, counted, &live)).collect();
+    let mut rest = if speculates { MOST_IN_STRETCHES } else { 0 };
+    for again in &mut found {
+        again.speculation = again.speculation.take().filter(|of| of.length <= rest);
+        rest -= again.speculation.as_ref().map_or(0, |of| of.length);
+    }
+    found
 }
 
 fn without_checks(
@@ -83,14 +95,16 @@ fn without_checks(
     let changed: HashSet<ValueId> = written.map(|value| locals.owner(*value)).collect();
     counted.elements.retain(|_, element| !changed.contains(&locals.owner(element.array)));
     (!counted.elements.is_empty()).then(|| {
-        let exact = counted.exact(forms);
+        let (exact, test) = (counted.exact(forms), test(locals, &counted));
+        let turns = (&*test.last, test.goes_on.clone());
+        let speculation = speculation(forms, locals, &counted, turns, |ip| exact.contains_key(&ip), live);
         Unchecked {
             entry: counted.within.start() - 1,
             condition: counted.test,
             last: *counted.within.end(),
-            test: test(locals, &counted),
+            test,
             elements: counted.elements.keys().copied().collect(),
-            speculation: speculation(forms, locals, &counted, |ip| exact.contains_key(&ip), live),
+            speculation,
             exact,
         }
     })
@@ -101,7 +115,8 @@ fn test(locals: &Locals<'_>, counted: &CountedLoop) -> Test {
     let (counter, end) = (locals.only(counted.counter.owner), locals.only(counted.end.value));
     let (near, far) = if counted.is_up() { (&counter, &end) } else { (&end, &counter) };
     let compared = if counted.end.is_inclusive { "<=" } else { "<" };
-    let mut turns = vec![format!("{near} {compared} {far}"), in_range(&counter), in_range(&end)];
+    let goes_on = format!("{near} {compared} {far}");
+    let mut turns = vec![goes_on.clone(), in_range(&counter), in_range(&end)];
     let step = match counted.counter.step {
         CounterStep::Literal(step) => step.to_string(),
         CounterStep::Value(step) => {
@@ -136,7 +151,7 @@ fn test(locals: &Locals<'_>, counted: &CountedLoop) -> Test {
             }
         }
     }
-    Test { turns: turns.join(" && "), last, inside: inside.join(" && ") }
+    Test { turns: turns.join(" && "), goes_on, last, inside: inside.join(" && ") }
 }
 
 /// 1 or -1: how far from its end a counter stays that may not be equal to it.

@@ -13,7 +13,7 @@
 //! }
 //! ```
 
-use crate::native::c::calls::{Through, parameters, results, returns};
+use crate::native::c::calls::{Through, called, is_recursive, parameters, results, returns};
 use crate::native::c::constants::{category_name, constants_of, quoted};
 use crate::native::c::locals::{Locals, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
@@ -72,7 +72,7 @@ pub(super) fn writer<'p>(
         line,
         locals,
         literals: scalars,
-        is_called: calls(program).any(|callee| callee == number),
+        is_called: program.routines().iter().any(|routine| called(routine).any(|callee| callee == number)),
         layout,
         without_checks: None,
         speculates: false,
@@ -86,19 +86,12 @@ pub(super) fn writer<'p>(
     }
 }
 
-/// The routines that are called, once for each call.
-fn calls(program: &Program) -> impl Iterator<Item = usize> + '_ {
-    let instructions = program.routines().iter().flat_map(|routine| routine.body.instructions());
-    instructions.filter_map(|instruction| match instruction {
-        Instruction::Call { routine, .. } => Some(*routine as usize),
-        _ => None,
-    })
-}
-
 impl Writer<'_> {
     fn function(mut self) -> Result<String, NotTranslated> {
         self.text = format!("{}\n{{\n", parameters(self.number, self.routine)?);
-        let loops = unchecked(self.routine, &self.locals);
+        // A recursion goes as deep as the stack is, of which stretches take more.
+        let speculates = !is_recursive(self.program, self.number);
+        let loops = unchecked(self.routine, &self.locals, speculates);
         let in_stretches: Vec<_> =
             loops.iter().filter_map(|again| Some((again.condition, again.speculation.as_ref()?))).collect();
         let bytes = self.declare()? + in_stretches.iter().map(|(_, of)| of.bytes()).sum::<usize>();
@@ -366,7 +359,12 @@ impl Writer<'_> {
             if targets.contains(&ip) {
                 let _ = writeln!(self.text, "{}:;", self.label(ip));
             }
-            self.write_instruction(ip, &choices)?;
+            match self.back(ip) {
+                Some(back) => {
+                    let _ = writeln!(self.text, "    {back}");
+                }
+                None => self.write_instruction(ip, &choices)?,
+            }
         }
         let _ = writeln!(self.text, "    goto L{behind};");
         if has_stretches {

@@ -4,9 +4,12 @@
 //! L9_turns:  while (64 turns are left) {
 //!                keep the locals that turns change
 //!                for (64 turns) { body; rare |= what would raise or has a longer way; elements to be written go to a buffer }
-//!                if (rare) { locals as before; wait for some turns; go to L9u }
+//!                if (rare) { locals as before; go to L9_wait }
 //!                write the elements
 //!            }
+//!            until = all turns; go to L9u
+//! L9_wait:   until = some turns; go to L9u
+//! L9u:       condition; if (i < until) one turn; else if (i < n) go to L9_turns
 //! ```
 //!
 //! The body has no way out, so that compilers make vectors of it: what leaves the loop is rare as well. Nobody sees what was computed in vain:
@@ -16,8 +19,11 @@
 //!    others share no memory with what is written, which is looked at before.
 //! 3. Values that go from turn to turn are sums and the like: changed at one place, read at no other.
 //!
+//! 4. The test is a comparison: it may be left out in front of the first turn, and done twice behind the last.
+//!
 //! After a stretch that fails turns go one by one, twice as many after each, up to [`LONGEST_WAIT`], also where the loop is entered
-//! again: data that is rare everywhere costs little more than without. A loop that may be left begins so.
+//! again: data that is rare everywhere costs little more than without. A loop that may be left begins so. Turns one by one go up to a
+//! bound of the counter, so that they cost what they cost without stretches.
 
 use crate::native::c::forms::form;
 use crate::native::c::locals::{CType, Locals, element_name, leaves};
@@ -29,6 +35,7 @@ use cembra_vm::program::counted::{AffineElement, CountedLoop, ElementAccess};
 use cembra_vm::program::liveness::{Liveness, liveness};
 use cembra_vm::program::{Instruction, ValueId};
 use cembra_vm::value::ScalarType;
+use cembra_vm::value::array::cell_size;
 use std::cell::LazyCell;
 use std::fmt::Write;
 
@@ -38,8 +45,9 @@ const TURNS: usize = 64;
 /// Turns that a failed stretch makes the next one wait, at most.
 const LONGEST_WAIT: usize = 4096;
 
-/// Instructions of a turn, at most: the text is written once more, and becomes vectors.
+/// Instructions of a turn, and elements that it writes, at most: the text is written once more, and becomes vectors.
 const LONGEST: usize = 400;
+const MOST_WRITES: usize = 16;
 
 /// The statement of what is rare, or leaves the loop.
 pub(super) const RARE: &str = "rare = 1;";
@@ -48,8 +56,14 @@ pub(super) const RARE: &str = "rare = 1;";
 #[derive(Debug)]
 pub(super) struct Speculation {
     counter: String,
-    /// What a turn adds to the counter, above 0, and whether it is taken away.
-    step: (String, bool),
+    /// True if a turn takes 1 away from it; else it adds 1.
+    is_down: bool,
+    /// The counter in the last turn.
+    last: String,
+    /// True while there are turns.
+    goes_on: String,
+    /// Instructions of a turn.
+    pub(super) length: usize,
     pub(super) memory: Memory,
     /// The locals that a turn changes.
     changed: Vec<(String, CType)>,
@@ -64,6 +78,8 @@ pub(super) struct Memory {
     writes: Vec<WrittenElement>,
     /// Arrays that are written, and others that are read.
     pub(super) apart: Vec<(ValueId, ValueId)>,
+    /// Bytes from what a turn writes to what the next one does, of arrays that are read and written, and those of an element.
+    in_place: Vec<(String, usize)>,
 }
 
 /// An element that a turn writes.
@@ -83,11 +99,13 @@ pub(super) fn speculation(
     forms: &Forms<'_>,
     locals: &Locals<'_>,
     counted: &CountedLoop,
+    (last, goes_on): (&str, String),
     exact: impl Fn(usize) -> bool,
     live: &LazyCell<Live, impl FnOnce() -> Live>,
 ) -> Option<Speculation> {
     let body = &forms.routine.body;
     let turn = *counted.within.start()..*counted.within.end();
+    let CounterStep::Literal(step @ (1 | -1)) = counted.counter.step else { return None };
     if turn.len() > LONGEST || !counted.elements.values().any(AffineElement::goes_along_last_axis) {
         return None;
     }
@@ -117,30 +135,30 @@ pub(super) fn speculation(
         if !body.list(operands).iter().all(is_plain) || !is_plain(&result) {
             return None;
         }
-        match special(overload) {
+        let may_be_rare = match special(overload) {
             Some(special) if special.is_optional() => return None,
-            Some(special) => has_rare |= special.may_be_rare(),
-            None if exact(ip) || !overload.may_raise() => {}
-            None => {
-                speculated_quotient(overload)?;
-                has_rare = true;
-            }
+            Some(special) => special.may_be_rare(),
+            None if exact(ip) || !overload.may_raise() => false,
+            None => speculated_quotient(overload).is_some().then_some(true)?,
+        };
+        if may_be_rare && ip >= counted.test {
+            return None;
         }
+        has_rare |= may_be_rare;
     }
-    let goes_from_turn_to_turn = live.carried(forms, counted);
+    let carried = live.carried(forms, counted);
     let fits = (has_rare || is_left)
-        && goes_from_turn_to_turn.iter().all(|value| is_gathered(forms, counted, *value));
+        && is_repeatable(forms, counted, &carried)
+        && carried.iter().all(|value| is_gathered(forms, counted, *value));
     let memory = memory(forms, locals, counted).filter(|_| fits)?;
-    let step = match counted.counter.step {
-        CounterStep::Literal(step) => (step.unsigned_abs().to_string(), step < 0),
-        CounterStep::Value(step) => (locals.only(step), false),
-    };
+    let length = turn.len();
     let mut changed: Vec<ValueId> =
         turn.flat_map(|ip| body.writes(&body.instructions()[ip])).map(|value| locals.owner(*value)).collect();
     changed.sort_unstable();
     changed.dedup();
     let changed = changed.into_iter().flat_map(|value| locals.all(value)).collect();
-    Some(Speculation { counter: locals.only(counted.counter.owner), step, memory, changed, is_left })
+    let (counter, last) = (locals.only(counted.counter.owner), last.to_owned());
+    Some(Speculation { counter, is_down: step < 0, last, goes_on, length, memory, changed, is_left })
 }
 
 /// Which values of a routine are read later.
@@ -172,6 +190,21 @@ impl Live {
     }
 }
 
+/// True if the test may be left out where a turn begins, and done twice: what it computes, no turn and no test reads.
+fn is_repeatable(forms: &Forms<'_>, counted: &CountedLoop, carried: &[ValueId]) -> bool {
+    let body = &forms.routine.body;
+    let owner = |value: &ValueId| forms.owners.owner(*value);
+    let test = || counted.test..*counted.within.end();
+    test().all(|ip| {
+        let mut written = body.writes(&body.instructions()[ip]).iter().map(owner);
+        written.all(|value| {
+            let reads =
+                |at: usize| body.reads(&body.instructions()[at]).iter().any(|read| owner(read) == value);
+            !carried.contains(&value) && !(counted.test..=ip).any(reads)
+        })
+    })
+}
+
 /// True if a turn changes a value by one operator on it, and reads it nowhere else.
 fn is_gathered(forms: &Forms<'_>, counted: &CountedLoop, value: ValueId) -> bool {
     let body = &forms.routine.body;
@@ -190,32 +223,36 @@ fn memory(forms: &Forms<'_>, locals: &Locals<'_>, counted: &CountedLoop) -> Opti
     let mut elements: Vec<(usize, &AffineElement)> =
         counted.elements.iter().map(|(ip, element)| (*ip, element)).collect();
     elements.sort_unstable_by_key(|(ip, _)| *ip);
-    let Memory { mut writes, mut apart } = Memory::default();
+    let Memory { mut writes, mut apart, mut in_place } = Memory::default();
     for (ip, element) in elements.iter().filter(|(_, element)| element.access == ElementAccess::Write) {
         let is_over = |target: usize| target > *ip && target <= counted.test;
         let leads_over = |jump: usize| body.target(jump).is_some_and(is_over);
         let has_own_place = element.indices.iter().any(|index| index.scale != 0);
-        if !has_own_place {
+        if !has_own_place || writes.len() == MOST_WRITES {
             return None;
+        }
+        let array = owner(element);
+        let (mut place, mut distance) = (array.to_string(), "INT64_C(0)".to_owned());
+        for (axis, index) in element.indices.iter().enumerate() {
+            let _ = write!(place, " + ({}) * {array}_s{axis}", form(locals, index, "i"));
+            let _ = write!(distance, " + INT64_C({}) * {array}_s{axis}", index.scale);
         }
         for (read, other) in elements.iter().filter(|(_, other)| other.access == ElementAccess::Read) {
             if owner(other) != owner(element) {
                 apart.push((owner(element), owner(other)));
             } else if read > ip || other.indices != element.indices {
                 return None;
+            } else {
+                in_place.push((distance.clone(), cell_size(element.element)));
             }
-        }
-        let array = owner(element);
-        let mut place = array.to_string();
-        for (axis, index) in element.indices.iter().enumerate() {
-            let _ = write!(place, " + ({}) * {array}_s{axis}", form(locals, index, "i"));
         }
         let is_chosen = (*counted.within.start()..*ip).any(leads_over);
         writes.push(WrittenElement { ip: *ip, element: element.element, place, is_chosen });
     }
     apart.sort_unstable();
     apart.dedup();
-    Some(Memory { writes, apart })
+    in_place.dedup();
+    Some(Memory { writes, apart, in_place })
 }
 
 impl Speculation {
@@ -224,10 +261,10 @@ impl Speculation {
         format!("L{condition}_turns")
     }
 
-    /// The locals that say when the next stretch is tried: after how many turns, and how many it is to wait if it fails.
+    /// The locals that say up to where turns go one by one, how many more are to do so, and how many if a stretch fails.
     pub(super) fn declared(&self, condition: usize) -> String {
-        let turns = if self.is_left { TURNS } else { 0 };
-        format!("    int64_t until{condition} = {turns}, wait{condition} = {TURNS};\n")
+        let rest = if self.is_left { TURNS } else { 0 };
+        format!("    int64_t until{condition} = 0, rest{condition} = {rest}, wait{condition} = {TURNS};\n")
     }
 
     /// Bytes of stack that it takes.
@@ -237,22 +274,54 @@ impl Speculation {
 
     /// Goes into the loop where the test before it holds.
     pub(super) fn enter(condition: usize) -> String {
-        format!("{{ if (until{condition} > 0) goto L{condition}u; goto {}; }}", Speculation::label(condition))
+        let label = Speculation::label(condition);
+        format!("{{ if (rest{condition} > 0) goto L{condition}_wait; goto {label}; }}")
     }
 
-    /// The jump back of turns one by one, which goes on with stretches after a while.
-    pub(super) fn back(condition: usize, to: &str) -> String {
-        format!("{{ if (--until{condition} == 0) goto {}; goto {to}; }}", Speculation::label(condition))
+    /// The jump back of turns one by one.
+    pub(super) fn back(&self, condition: usize, to: &str) -> String {
+        let (counter, label) = (&self.counter, Speculation::label(condition));
+        let compared = if self.is_down { ">" } else { "<" };
+        format!("if ({counter} {compared} until{condition}) goto {to}; if ({}) goto {label};", self.goes_on)
+    }
+
+    /// The counter behind so many further turns.
+    fn behind(&self, turns: &str) -> String {
+        format!("{} {} {turns}", self.counter, if self.is_down { "-" } else { "+" })
+    }
+
+    /// The turns that are left.
+    fn left(&self) -> String {
+        let (near, far) =
+            if self.is_down { (&self.last, &self.counter) } else { (&self.counter, &self.last) };
+        format!("{far} - ({near}) + 1")
+    }
+
+    /// Has all turns that are left go one by one.
+    fn one_by_one(&self, condition: usize) -> String {
+        format!(
+            "{{ until{condition} = {}; goto L{condition}u; }}",
+            self.behind(&format!("({})", self.left()))
+        )
+    }
+
+    /// What stands before the stretches; `overlap` holds where arrays share memory, behind its declarations.
+    pub(super) fn before(&self, condition: usize, (declared, overlap): (&str, &str)) -> String {
+        let all = self.one_by_one(condition);
+        let mut text =
+            format!("{}:;\n    if ({} < {TURNS}) {all}\n", Speculation::label(condition), self.left());
+        for (distance, size) in &self.memory.in_place {
+            let _ = writeln!(text, "    {{ int64_t d = {distance}; if (-{size} < d && d < {size}) {all} }}");
+        }
+        if !overlap.is_empty() {
+            let _ = writeln!(text, "    {{ {declared}if ({overlap}) {all} }}");
+        }
+        text
     }
 
     /// What stands before the instructions of a turn.
-    pub(super) fn opening(&self, last: &str) -> String {
-        let Speculation { counter, step: (step, is_down), .. } = self;
-        let (near, far) = if *is_down { ("last", &**counter) } else { (&**counter, "last") };
-        let most = TURNS - 1;
-        let mut text = format!(
-            "    for (int64_t last = {last}; {far} - {near} >= {most} * {step};) {{\n    uint64_t rare = 0;\n"
-        );
+    pub(super) fn opening(&self) -> String {
+        let mut text = format!("    while ({} >= {TURNS}) {{\n    uint64_t rare = 0;\n", self.left());
         for (local, ctype) in &self.changed {
             let _ = writeln!(text, "    {} before_{local} = {local};", ctype.name());
         }
@@ -269,7 +338,6 @@ impl Speculation {
 
     /// What stands behind them.
     pub(super) fn closing(&self, condition: usize) -> String {
-        let Speculation { counter, step: (step, is_down), .. } = self;
         let (mut text, mut written, mut back) = (String::new(), String::new(), String::new());
         for WrittenElement { ip, place, is_chosen, .. } in &self.memory.writes {
             let is = if *is_chosen { format!("are{ip}[turn] = is{ip};") } else { format!("(void)is{ip};") };
@@ -283,18 +351,25 @@ impl Speculation {
         for (local, _) in &self.changed {
             let _ = write!(back, "{local} = before_{local}; ");
         }
-        let wait = format!("wait{condition}");
+        let (wait, rest) = (format!("wait{condition}"), format!("rest{condition}"));
         let _ = writeln!(
             text,
-            "    }}\n    if (CEMBRA_RARE(rare)) {{ {back}until{condition} = {wait}; if ({wait} < {LONGEST_WAIT}) {wait} *= 2; break; }}"
+            "    }}\n    if (CEMBRA_RARE(rare)) {{ {back}{rest} = {wait}; if ({wait} < {LONGEST_WAIT}) {wait} *= 2; \
+             goto L{condition}_wait; }}"
         );
         if !self.memory.writes.is_empty() {
-            let sign = if *is_down { "-" } else { "+" };
+            let i = format!("before_{}", self.behind("turn"));
             let _ = write!(
                 text,
-                "    for (int64_t turn = 0; turn < {TURNS}; turn++) {{\n    int64_t i = before_{counter} {sign} turn * {step};\n{written}    }}\n"
+                "    for (int64_t turn = 0; turn < {TURNS}; turn++) {{\n    int64_t i = {i};\n{written}    }}\n"
             );
         }
-        text + &format!("    {wait} = {TURNS};\n    }}\n    goto L{condition}u;\n")
+        let _ = writeln!(text, "    {wait} = {TURNS};\n    }}\n    {}", self.one_by_one(condition));
+        let until = self.behind("turns");
+        text + &format!(
+            "L{condition}_wait:;\n    {{ int64_t left = {}, turns = {rest} < left ? {rest} : left; {rest} -= turns; \
+             until{condition} = {until}; goto L{condition}u; }}\n",
+            self.left()
+        )
     }
 }

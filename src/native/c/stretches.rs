@@ -2,7 +2,6 @@
 //! [`speculation`](crate::native::c::speculation).
 
 use crate::native::c::loops::Unchecked;
-use crate::native::c::speculation::Speculation;
 use crate::native::c::writer::Writer;
 use crate::native::error::NotTranslated;
 use cembra_vm::program::ValueId;
@@ -17,24 +16,24 @@ impl Writer<'_> {
         range: Range<usize>,
         targets: &HashSet<usize>,
     ) -> Result<(), NotTranslated> {
-        let Some(Unchecked { condition, test, speculation: Some(speculation), .. }) = &self.without_checks
-        else {
+        let Some(Unchecked { condition, speculation: Some(speculation), .. }) = &self.without_checks else {
             return Ok(());
         };
-        let mut text = format!("{}:;\n", Speculation::label(*condition));
-        for (array, other) in &speculation.memory.apart {
-            let extent = |array: ValueId, to: &str| {
-                let (of, descriptor) = (self.locals.array(array)?, self.descriptor(array));
-                let (rank, size) = (of.rank(), of.size());
-                Some(format!("cembra_array {to}a = {descriptor}; extent_of(&{to}a, {rank}, {size}, {to}); "))
-            };
-            let both = extent(*array, "x").zip(extent(*other, "y")).map(|(x, y)| x + &y).unwrap_or_default();
-            let _ = writeln!(
-                text,
-                "    {{ uint64_t x[2], y[2]; {both}if (overlaps(x, y)) goto L{condition}u; }}"
-            );
-        }
-        text += &speculation.opening(&test.last);
+        let apart = &speculation.memory.apart;
+        let mut arrays: Vec<ValueId> = apart.iter().flat_map(|(array, other)| [*array, *other]).collect();
+        arrays.sort_unstable();
+        arrays.dedup();
+        let extent = |array: &ValueId| {
+            let (rank, size) = self.locals.array(*array).map_or((0, 0), |of| (of.rank(), of.size()));
+            let descriptor = self.descriptor(*array);
+            format!(
+                "uint64_t x{array}[2]; {{ cembra_array a = {descriptor}; extent_of(&a, {rank}, {size}, x{array}); }} "
+            )
+        };
+        let declared: String = arrays.iter().map(extent).collect();
+        let overlaps = apart.iter().map(|(array, other)| format!("overlaps(x{array}, x{other})"));
+        let overlap = overlaps.collect::<Vec<_>>().join(" || ");
+        let text = speculation.before(*condition, (&declared, &overlap)) + &speculation.opening();
         let closing = speculation.closing(*condition);
         self.text += &text;
         self.speculates = true;

@@ -4,7 +4,7 @@ use crate::native::c::constants::{category_name, quoted};
 use crate::native::c::locals::{CType, Locals};
 use crate::native::c::loops::Unchecked;
 use crate::native::c::regions::Region;
-use crate::native::c::speculation::{RARE, Speculation};
+use crate::native::c::speculation::RARE;
 use crate::native::stage::ArrayLayout;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::program::{Catch, Instruction, Program, Routine, ValueId};
@@ -70,10 +70,14 @@ impl Writer<'_> {
         if self.speculates && self.without_checks.as_ref().is_some_and(is_left) {
             return RARE.to_owned();
         }
-        let to = self.label(target);
-        let back =
-            self.without_checks.as_ref().filter(|again| ip == again.last && again.speculation.is_some());
-        back.map_or_else(|| format!("goto {to};"), |again| Speculation::back(again.condition, &to))
+        format!("goto {};", self.label(target))
+    }
+
+    /// The jump back of a loop whose turns are computed in stretches as well.
+    pub(super) fn back(&self, ip: usize) -> Option<String> {
+        let again = self.without_checks.as_ref().filter(|again| ip == again.last)?;
+        let to = self.label(again.entry + 1);
+        again.speculation.as_ref().map(|speculation| speculation.back(again.condition, &to))
     }
 
     /// What happens where an instruction has raised `k`; the text behind it is not reached.

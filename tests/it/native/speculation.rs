@@ -7,7 +7,7 @@ use crate::function::native::cache;
 use crate::native::arrays::sanitized;
 use crate::native::{compiled, function};
 use cembra::cli::function_value::recorded;
-use cembra::native::{ArrayLayout, TranslateToC};
+use cembra::native::{ArrayLayout, Compiler, TranslateToC};
 use cembra::vm::library::{Argument, Library};
 use cembra::vm::machine::NdViewMut;
 use cembra::vm::machine::error::RunErrorKind;
@@ -15,6 +15,7 @@ use cembra::vm::value::{NdRows, NdType, ScalarType, ScalarValue, Value};
 use cembra::workflow::Step;
 use fastrand::Rng;
 use serde_json::Value as Json;
+use std::process::Command;
 use std::sync::Arc;
 
 /// What a call gave, or what it raised and where, and its arrays afterwards.
@@ -183,6 +184,133 @@ fn turns_may_write_or_leave_the_loop() {
         let reads_what_it_writes = body.starts_with("x[i] =");
         assert_eq!(is_speculated(&source, &all[0]), !reads_what_it_writes, "{source}");
     }
+}
+
+/// Loops whose test changes a value: it is done before the first turn, and behind the last one.
+#[test]
+fn tests_that_compute_more_than_a_comparison_are_not_left_out() {
+    let sources = [
+        "def f(x, y, n):
+    s = 0.0
+    v = 100.0
+    i = 0
+    while True:
+        s = s + v
+        if i < n:
+            v = 1.0 / x[i]
+            i += 1
+        else:
+            break
+    return s
+",
+        "import math
+def f(x, y, n):
+    s = 0.0
+    i = 0
+    while True:
+        s = s + 1.0
+        if i < n:
+            y[i] = math.sin(x[i])
+            i += 1
+        else:
+            break
+    return s
+",
+        "import math
+def f(x, y, n):
+    best = 0.0
+    cur = 50.0
+    i = 0
+    while True:
+        best = max(best, cur)
+        if i < n:
+            cur = math.sqrt(x[i])
+            i += 1
+        else:
+            return best
+",
+        "def f(x, y, n):
+    s = 0
+    t = 1
+    i = 0
+    while True:
+        s ^= t
+        if i < n:
+            if x[i] < 0.0:
+                break
+            i += 1
+        else:
+            break
+    return s
+",
+        "def f(x, y, n):
+    i = 0
+    s = 0.0
+    while i * 2 + 1 < n * 2:
+        s += 1.0 / x[i]
+        i += 1
+    return s
+",
+    ];
+    let mut rng = Rng::with_seed(6);
+    for source in sources {
+        let mut all = Vec::new();
+        for size in [1, 63, 64, 65, 128, 200, 1000] {
+            let mut x = usual(&mut rng, size);
+            let args = |x: &[f64]| vec![array(x), array(&vec![7.0; size]), int(size as i64)];
+            all.push(args(&x));
+            x[size / 7] = 1e300;
+            all.push(args(&x));
+        }
+        compare(source, &all);
+    }
+}
+
+const ONE_PLACE: &str = r"
+int main(void)
+{
+    double x[1000], y[1] = { 0.0 }, result = 0.0;
+    for (int i = 0; i < 1000; i++) x[i] = 1.0;
+    cembra_array a = { x, { 1000 }, { 8 } }, b = { y, { 1000 }, { 0 } };
+    cembra_error error;
+    return f(&a, &b, 1000, &result, &error) == 0 && result == 1000.0 ? 0 : 1;
+}
+";
+
+/// All elements of an array in one place: each turn changes what the one before has written.
+#[test]
+fn elements_that_share_memory_are_changed_turn_by_turn() {
+    let source =
+        "def f(x, y, n):\n    for i in range(n):\n        y[i] = y[i] + 1.0 / x[i]\n    return y[0]\n";
+    let args = [array(&[1.0; 1000]), array(&[0.0; 1000]), int(1000)];
+    assert!(is_speculated(source, &args));
+    let call = function(source, &args, ArrayLayout::Strided);
+    let text = TranslateToC::default().run(call).expect("it has a form in C").text;
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (file, program) = (folder.path().join("f.c"), folder.path().join("f"));
+    std::fs::write(&file, text + ONE_PLACE).expect("a file");
+    let compiler = Compiler::find(None).expect("cargo needs a C compiler to link");
+    let arguments = ["-O3".as_ref(), file.as_os_str(), "-o".as_ref(), program.as_os_str(), "-lm".as_ref()];
+    let compiled = Command::new(&compiler.path).args(arguments).status();
+    assert!(compiled.expect("a compiler").success());
+    assert!(Command::new(program).status().expect("a program").success(), "each turn adds 1");
+}
+
+/// A function that calls itself has no stretches: their buffers would take its stack.
+#[test]
+fn recursion_goes_as_deep_as_before() {
+    let source = "def f(x, y, n):
+    s = 0.0
+    for i in range(len(x)):
+        y[i] = 1.0 / x[i]
+        s += y[i - 1]
+    if n == 0:
+        return s
+    return f(x, y, n - 1)
+";
+    let args = vec![array(&[1.0; 70]), array(&[2.0; 70]), int(900)];
+    assert!(!is_speculated(source, &args));
+    compare(source, &[args]);
 }
 
 /// Two names of one array: what is written may be what is read.
