@@ -31,7 +31,7 @@ impl Writer<'_> {
             |what: &str| (0..rank).map(|axis| format!("{value}_{what}{axis}")).collect::<Vec<_>>().join(", ");
         let rows = match self.has_rows(array) {
             true => format!(", (uint8_t *){value}_valid, {value}_bit"),
-            false => String::new(),
+            false => ", NULL, 0".to_owned(),
         };
         format!("{{ {value}, {{ {} }}, {{ {} }}{rows} }}", list("n"), list("s"))
     }

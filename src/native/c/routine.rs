@@ -99,8 +99,9 @@ impl Writer<'_> {
         for (condition, speculation) in in_stretches {
             self.text += &speculation.declared(condition);
         }
-        if self.is_called {
-            self.enter(bytes);
+        match self.is_called {
+            true => self.enter(bytes),
+            false => self.text.push_str("    (void)depth;\n"),
         }
         for (position, result) in results(self.routine)? {
             match result {
@@ -368,7 +369,7 @@ impl Writer<'_> {
         }
         let _ = writeln!(self.text, "    goto L{behind};");
         if has_stretches {
-            self.stretches(*range.start()..*range.end(), &targets)?;
+            self.stretches(*range.start()..*range.end())?;
         }
         self.without_checks = None;
         Ok(())

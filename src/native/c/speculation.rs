@@ -282,7 +282,10 @@ impl Speculation {
     pub(super) fn back(&self, condition: usize, to: &str) -> String {
         let (counter, label) = (&self.counter, Speculation::label(condition));
         let compared = if self.is_down { ">" } else { "<" };
-        format!("if ({counter} {compared} until{condition}) goto {to}; if ({}) goto {label};", self.goes_on)
+        format!(
+            "if ({counter} {compared} until{condition}) goto {to}; else if ({}) goto {label};",
+            self.goes_on
+        )
     }
 
     /// The counter behind so many further turns.

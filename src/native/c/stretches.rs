@@ -11,11 +11,7 @@ use std::ops::Range;
 
 impl Writer<'_> {
     /// Writes the turns of a loop in stretches; the writer is in that loop.
-    pub(super) fn stretches(
-        &mut self,
-        range: Range<usize>,
-        targets: &HashSet<usize>,
-    ) -> Result<(), NotTranslated> {
+    pub(super) fn stretches(&mut self, range: Range<usize>) -> Result<(), NotTranslated> {
         let Some(Unchecked { condition, speculation: Some(speculation), .. }) = &self.without_checks else {
             return Ok(());
         };
@@ -37,7 +33,9 @@ impl Writer<'_> {
         let closing = speculation.closing(*condition);
         self.text += &text;
         self.speculates = true;
-        let choices = self.choices(range.clone(), targets);
+        let body = &self.routine.body;
+        let targets: HashSet<usize> = range.clone().filter_map(|ip| body.target(ip)).collect();
+        let choices = self.choices(range.clone(), &targets);
         for ip in range {
             if targets.contains(&ip) {
                 let _ = writeln!(self.text, "{}:;", self.label(ip));

@@ -3,11 +3,10 @@
 //!
 //! `CEMBRA_SPECULATION=N` tries N random loops.
 
-use crate::function::native::cache;
-use crate::native::arrays::sanitized;
-use crate::native::{compiled, function};
+use crate::function::native::{SANITIZE, cache};
+use crate::native::{compiled, fresh, function};
 use cembra::cli::function_value::recorded;
-use cembra::native::{ArrayLayout, Compiler, TranslateToC};
+use cembra::native::{ArrayLayout, CompileC, Compiler, NativeBuild, NativeCache, TranslateToC};
 use cembra::vm::library::{Argument, Library};
 use cembra::vm::machine::NdViewMut;
 use cembra::vm::machine::error::RunErrorKind;
@@ -79,9 +78,19 @@ fn is_speculated(source: &str, args: &[Value]) -> bool {
     TranslateToC::default().run(call).expect("it has a form in C").text.contains("_turns:;")
 }
 
+/// A cache of libraries that stop where C leaves open what happens, and that are made without a warning.
+fn warned() -> (tempfile::TempDir, NativeCache) {
+    let (folder, _) = fresh();
+    let compile = CompileC::new(Compiler::find(None).expect("cargo needs a C compiler to link"), "");
+    let flags = SANITIZE.into_iter().chain(["-O0", "-Wall", "-Wextra", "-Werror"]);
+    let compile = flags.fold(compile, |compile, flag| compile.flag(flag));
+    let cache = NativeCache::of(NativeBuild::c(compile), folder.path());
+    (folder, cache)
+}
+
 /// Compares calls for all of some arguments.
 fn compare(source: &str, all: &[Vec<Value>]) {
-    let (_folder, sanitized) = sanitized();
+    let (_folder, sanitized) = warned();
     for (layout, cache) in [(ArrayLayout::Strided, &sanitized), (ArrayLayout::Contiguous, cache())] {
         let library = cache.library(&function(source, &all[0], layout)).expect("it has a form in C");
         for (number, args) in all.iter().enumerate() {
