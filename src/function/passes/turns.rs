@@ -15,7 +15,7 @@
 use super::copies::Copies;
 use super::{constants, is_array, literal};
 use crate::function::low::{LowFunction, LowOp};
-use crate::ssa::{Dominators, InstId, NaturalLoop, SsaOp, Tail, natural_loops};
+use crate::ssa::{BlockId, Dominators, InstId, NaturalLoop, SsaOp, Tail, natural_loops};
 use cembra_vm::machine::invoke::Invoker;
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
@@ -40,18 +40,26 @@ pub(super) fn unroll(function: &mut LowFunction, table: &OperatorTable) {
     for _ in 0..MOST_LOOPS {
         let dominators = Dominators::new(&function.flow);
         let loops = natural_loops(&function.flow, &dominators);
-        let mut inner = loops.iter().filter(|natural| is_inner(natural, &loops));
-        let Some(copies) = inner.find_map(|natural| short(function, natural.clone(), table)) else { break };
+        let inner = inner_loops(&loops);
+        let mut inner = loops.into_iter().zip(inner).filter(|(_, is_inner)| *is_inner);
+        let Some(copies) = inner.find_map(|(natural, _)| short(function, natural, table)) else { break };
         unrolled(function, &copies);
         constants::fold(function, table);
     }
 }
 
-/// True if a loop is in another one, and none in it.
-fn is_inner(natural: &NaturalLoop, loops: &[NaturalLoop]) -> bool {
-    let others = || loops.iter().filter(|other| other.header != natural.header);
-    others().any(|other| other.blocks.contains(&natural.header))
-        && !others().any(|other| natural.blocks.contains(&other.header))
+/// Which loops are in another one, and have none in them.
+fn inner_loops(loops: &[NaturalLoop]) -> Vec<bool> {
+    let numbers: HashMap<BlockId, usize> =
+        loops.iter().enumerate().map(|(number, natural)| (natural.header, number)).collect();
+    let (mut is_inside, mut has_inside) = (vec![false; loops.len()], vec![false; loops.len()]);
+    for (number, natural) in loops.iter().enumerate() {
+        let headers = natural.blocks.iter().filter_map(|block| numbers.get(block));
+        for inside in headers.filter(|inside| **inside != number) {
+            (is_inside[*inside], has_inside[number]) = (true, true);
+        }
+    }
+    is_inside.into_iter().zip(has_inside).map(|(is_inside, has_inside)| is_inside && !has_inside).collect()
 }
 
 /// The rounds of a loop, with the one that leaves it, if they are few.
