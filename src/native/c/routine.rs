@@ -89,20 +89,7 @@ pub(super) fn writer<'p>(
 impl Writer<'_> {
     fn function(mut self) -> Result<String, NotTranslated> {
         self.text = format!("{}\n{{\n", parameters(self.number, self.routine)?);
-        // A recursion goes as deep as the stack is, of which stretches take more.
-        let speculates = !is_recursive(self.program, self.number);
-        let loops = unchecked(self.routine, &self.locals, speculates);
-        let in_stretches: Vec<_> =
-            loops.iter().filter_map(|again| Some((again.condition, again.speculation.as_ref()?))).collect();
-        let bytes = self.declare()? + in_stretches.iter().map(|(_, of)| of.bytes()).sum::<usize>();
-        self.text.push_str("    int32_t status = 0;\n");
-        for (condition, speculation) in in_stretches {
-            self.text += &speculation.declared(condition);
-        }
-        match self.is_called {
-            true => self.enter(bytes),
-            false => self.text.push_str("    (void)depth;\n"),
-        }
+        let loops = self.prologue()?;
         for (position, result) in results(self.routine)? {
             match result {
                 Through::Array(_) => {
@@ -170,6 +157,25 @@ impl Writer<'_> {
         }
         self.text.push_str("}\n");
         Ok(self.functions + &self.text)
+    }
+
+    /// Declares the locals and counts the call, if it is one; gives the loops that are written twice.
+    fn prologue(&mut self) -> Result<Vec<Unchecked>, NotTranslated> {
+        // A recursion goes as deep as the stack is, of which stretches take more.
+        let speculates = !is_recursive(self.program, self.number);
+        let loops = unchecked(self.routine, &self.locals, speculates);
+        let in_stretches: Vec<_> =
+            loops.iter().filter_map(|again| Some((again.condition, again.speculation.as_ref()?))).collect();
+        let bytes = self.declare()? + in_stretches.iter().map(|(_, of)| of.bytes()).sum::<usize>();
+        self.text.push_str("    int32_t status = 0;\n");
+        for (condition, speculation) in in_stretches {
+            self.text += &speculation.declared(condition);
+        }
+        match self.is_called {
+            true => self.enter(bytes),
+            false => self.text.push_str("    (void)depth;\n"),
+        }
+        Ok(loops)
     }
 
     /// Declares the locals; gives the bytes of stack that they take at most.
