@@ -51,6 +51,7 @@ pub(super) fn zeros<'a>(
 }
 
 /// A part as a word.
+#[inline(always)]
 pub(super) fn to_word<T: Pod>(part: T) -> u64 {
     let mut word = 0;
     bytemuck::bytes_of_mut(&mut word)[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&part));
@@ -58,6 +59,7 @@ pub(super) fn to_word<T: Pod>(part: T) -> u64 {
 }
 
 /// The part that became a word.
+#[inline(always)]
 pub(super) fn of_word<T: Pod>(word: u64) -> T {
     bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&word)[..size_of::<T>()])
 }

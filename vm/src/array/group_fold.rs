@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! row   parent        extremes, sums of integers     sums of floats
-//! 3.5 ─── 1 ────▶     what is known of group 1       eight lanes of its leaf, parts of the leaves before it
+//! 3.5 ─── 1 ────▶     what is known of group 1       one of the eight lanes of its leaf, or of the rows behind them
 //! ```
 //!
 //! A fold whose parts may be any knows one part of each group. Leaves of any other one depend on how many rows a group has,
 //! which is counted first; a missing row counts as it does alone. The bits are those of the rows of a group gathered and
 //! folded by themselves. Rows that are moved group by group instead, or a leaf of each, leave the first cache, and take longer
-//! where groups are large.
+//! where groups are large; where they are small, each has a call of its own.
 
 use crate::array::block::rows_of_word;
 use crate::array::fold_memory::{of_word, to_word};
@@ -25,8 +25,8 @@ use bytemuck::{Pod, Zeroable};
 
 type Part<R> = <<R as RowFold>::Fold as Fold>::Part;
 
-/// Appends a row for each parent; `false` if rows have to be gathered: they are not one after the other, the edge does not
-/// hold parents, or groups have too few rows for lanes.
+/// Makes a row for each parent; `false` if rows have to be gathered: they are not one after the other, or the edge does not
+/// hold parents.
 pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     rows: &ReadRows<'_>,
     edge: &Edge,
@@ -39,25 +39,10 @@ pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     let (children, groups) = (Children { cells, rows, parents }, edge.parent_size());
     match R::Fold::HAS_ANY_PARTS {
         true => fold_into_parts::<R>(&children, groups, out, meter)?,
-        false if are_lanes_worth_it(groups, rows) => fold_into_lanes::<R>(&children, groups, out, meter)?,
-        false => return Ok(false),
+        false => fold_into_places::<R>(&children, groups, out, meter)?,
     }
     Ok(true)
 }
-
-/// True unless groups have few rows each. Where some are missing, gathering takes longer.
-fn are_lanes_worth_it(groups: usize, rows: &ReadRows<'_>) -> bool {
-    match rows.are_all_present() {
-        true => groups.saturating_mul(ROWS_WORTH_LANES) <= rows.len(),
-        false => groups.saturating_mul(SUMS) <= rows.len() + FEW_LANES,
-    }
-}
-
-/// Lanes that are few beside any number of rows that takes time.
-const FEW_LANES: usize = 1 << 14;
-
-/// Rows that groups have on average, or more, where lanes are worth their memory, and to be begun and joined.
-const ROWS_WORTH_LANES: usize = 32;
 
 /// How many rows each group of an edge has, and how many of them are present, for [`counted`]; `None` if the edge does not hold
 /// parents.
@@ -199,155 +184,155 @@ fn fold_into_parts<R: RowFold<Row: Pod>>(
         // SAFETY: there is a count for each group.
         unsafe { children.each(meter, &mut Counts(&mut counts))? };
     }
-    for stride in meter.strides(groups) {
-        for group in stride? {
-            let present = counts.get(group).map_or(1, |count| counted(*count)[1]);
-            out.push_plain(R::result(R::Fold::finish(parts[group], present), present as u64))?;
-        }
-    }
-    Ok(())
+    out.fill_plain(groups, |group| {
+        let present = counts.get(group).map_or(1, |count| counted(*count)[1]);
+        Ok(R::result(R::Fold::finish(parts[group], present), present as u64))
+    })
 }
 
-/// Groups that are known by the lanes of the leaf that their rows go to, and the parts of the leaves before it.
-struct Lanes<'p, R: RowFold> {
-    /// [`SUMS`] of each group.
-    lanes: &'p mut [Part<R>],
-    /// Rows of each group that still go to lanes. Lanes take a multiple of their number, so that this tells the next one.
-    left: &'p mut [u32],
-    groups: &'p mut [Group<Part<R>>],
+/// Groups whose rows go to places of their own: to the lanes of each leaf in turn, and behind those of the last leaf the rows
+/// that are no whole turn, each to one.
+///
+/// ```text
+/// 133 rows      leaf of 64        leaf of 69
+/// places        0 1 2 … 7         8 9 10 … 15      16 17 18 19 20
+/// ```
+struct Places<'p, R: RowFold> {
     parts: &'p mut [Part<R>],
+    next: &'p mut [Next],
+    groups: &'p mut [Group],
 }
 
-impl<R: RowFold> TakeRow<R::Row> for Lanes<'_, R> {
+/// Where the next rows of a group go: turns of [`SUMS`] places, or less than one. In the lower half how many rows still go there,
+/// in the upper one the first of the places; of less than a turn, those in front are not its own, and the last row goes to the
+/// last one. A row then reads one number and writes one.
+#[derive(Clone, Copy)]
+struct Next(u64);
+
+impl Next {
+    fn new(left: u32, first: u32) -> Next {
+        Next(u64::from(first) << 32 | u64::from(left))
+    }
+
+    #[inline(always)]
+    fn left(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline(always)]
+    fn first(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// A group, and how many of its rows have a place so far.
+#[derive(Clone, Copy)]
+struct Group {
+    count: u32,
+    placed: u32,
+}
+
+impl Group {
+    /// Goes on to the places behind those of a turn, if there are more rows.
+    #[inline]
+    fn go_on(&mut self, next: Next) -> Next {
+        let (count, placed, sums) = (self.count as usize, self.placed as usize, SUMS as u32);
+        let rows = match count <= LEAF {
+            true => count - placed,
+            false => {
+                let (mut leaves, at) = Leaves::from(count, placed);
+                leaves.next_size() - at
+            }
+        } as u32;
+        let first = next.first().wrapping_add(sums);
+        let next = match rows < sums {
+            true => Next::new(rows, first.wrapping_sub(sums - rows)),
+            false => Next::new(rows - rows % sums, first),
+        };
+        self.placed += next.left();
+        next
+    }
+}
+
+/// Places that a group of so many rows takes at most: several leaves have at least 64 rows each.
+fn places_of(count: usize) -> usize {
+    let leaves = if count <= LEAF { usize::from(count >= SUMS) } else { count / (LEAF / 2) };
+    leaves * SUMS + count % SUMS
+}
+
+impl<R: RowFold> TakeRow<R::Row> for Places<'_, R> {
     #[inline(always)]
     unsafe fn take(&mut self, parent: usize, _: usize, cell: R::Row, is_present: bool) {
         let value = R::Fold::of_one(element_of::<R>(cell, is_present));
-        // SAFETY: the caller's promise: each group has a number of rows and its lanes.
+        // SAFETY: the caller's promise: groups know where their rows go, and have places for all of them.
         unsafe {
-            let left = self.left.get_unchecked_mut(parent);
-            if *left == 0 {
-                return self.take_behind_lanes(parent, value);
+            let mut next = *self.next.get_unchecked(parent);
+            if next.left() == 0 {
+                next = self.go_on(parent);
             }
-            let lane = parent * SUMS + left.wrapping_neg() as usize % SUMS;
-            let lane = self.lanes.get_unchecked_mut(lane);
-            *lane = R::Fold::join(*lane, value);
-            *left -= 1;
+            let place = next.first().wrapping_add(next.left().wrapping_neg() % SUMS as u32);
+            let part = self.parts.get_unchecked_mut(place as usize);
+            *part = R::Fold::join(*part, value);
+            *self.next.get_unchecked_mut(parent) = Next(next.0 - 1);
         }
     }
 }
 
-impl<R: RowFold> Lanes<'_, R> {
-    /// Takes in one of the last rows of a leaf, or the first one of the next.
+impl<R: RowFold> Places<'_, R> {
     #[inline(never)]
-    fn take_behind_lanes(&mut self, parent: usize, value: Part<R>) {
-        if self.groups[parent].rest == 0 {
-            self.end_leaf(parent);
-            self.begin_leaf(parent);
-            if self.left[parent] > 0 {
-                self.lanes[parent * SUMS] = R::Fold::join(self.lanes[parent * SUMS], value);
-                self.left[parent] -= 1;
-                return;
-            }
-        }
-        self.end_lanes(parent);
-        let group = &mut self.groups[parent];
-        group.part = R::Fold::join(group.part, value);
-        group.rest -= 1;
-    }
-
-    /// Joins the lanes, if that is not done.
-    fn end_lanes(&mut self, parent: usize) {
-        let group = &mut self.groups[parent];
-        if !std::mem::replace(&mut group.are_lanes_joined, true) {
-            let lanes = &mut self.lanes[parent * SUMS..][..SUMS];
-            let pair = |lane: usize| R::Fold::join(lanes[lane], lanes[lane + 1]);
-            group.part = R::Fold::join(R::Fold::join(pair(0), pair(2)), R::Fold::join(pair(4), pair(6)));
-            lanes.fill(Part::<R>::zeroed());
-        }
-    }
-
-    /// Keeps the part of a leaf whose rows have all come.
-    fn end_leaf(&mut self, parent: usize) {
-        self.end_lanes(parent);
-        let group = &mut self.groups[parent];
-        self.parts[group.place] = group.part;
-        group.place += 1;
-    }
-
-    /// Makes room for the next leaf of a group that has one.
-    fn begin_leaf(&mut self, parent: usize) {
-        let group = &mut self.groups[parent];
-        let size = group.leaves.next_size();
-        group.rest = size % SUMS;
-        group.are_lanes_joined = false;
-        self.left[parent] = (size - group.rest) as u32;
+    fn go_on(&mut self, parent: usize) -> Next {
+        self.groups[parent].go_on(self.next[parent])
     }
 }
 
-/// Where a group stands in the leaf that its rows go to.
-struct Group<P> {
-    /// What the lanes have become when they are joined, and the rows behind them.
-    part: P,
-    are_lanes_joined: bool,
-    /// Rows behind the lanes that are still to come.
-    rest: usize,
-    /// The leaves that come next.
-    leaves: Leaves,
-    /// Place of the part of the leaf.
-    place: usize,
-}
-
-/// Places for the parts of a group: several leaves have at least 64 rows each.
-fn places(count: usize) -> usize {
-    count.div_ceil(LEAF / 2)
-}
-
-fn fold_into_lanes<R: RowFold<Row: Pod>>(
+fn fold_into_places<R: RowFold<Row: Pod>>(
     children: &Children<'_, R::Row>,
-    groups: usize,
+    count: usize,
     out: &mut RowsOut<'_>,
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let mut counts = meter.zeros::<u64>(groups)?;
+    let mut counts = meter.zeros::<u64>(count)?;
     // SAFETY: there is a count for each group.
     unsafe { children.each(meter, &mut Counts(&mut counts))? };
-    let (mut known, mut place) = (meter.vec(groups)?, 0);
-    for stride in meter.strides(groups) {
-        for count in counts[stride?].iter().map(|count| counted(*count)[0]) {
-            let (part, leaves) = (Part::<R>::zeroed(), Leaves::of(count));
-            known.push(Group { part, are_lanes_joined: false, rest: 0, leaves, place });
-            place += places(count);
+    let (mut next, mut groups, mut end) = (meter.vec(count)?, meter.vec(count)?, 0);
+    for stride in meter.strides(count) {
+        for rows in counts[stride?].iter().map(|count| counted(*count)[0]) {
+            let before = Next::new(0, (end as u32).wrapping_sub(SUMS as u32));
+            let mut group = Group { count: rows as u32, placed: 0 };
+            next.push(if rows > 0 { group.go_on(before) } else { before });
+            groups.push(group);
+            end += places_of(rows);
         }
     }
-    let mut lanes = Lanes::<R> {
-        lanes: &mut meter.zeros(groups * SUMS)?,
-        left: &mut meter.zeros(groups)?,
-        groups: &mut known,
-        parts: &mut meter.zeros(place)?,
+    let mut parts = meter.zeros::<Part<R>>(end)?;
+    let mut places = Places::<R> { parts: &mut parts, next: &mut next, groups: &mut groups };
+    // SAFETY: all groups know where their rows go, and go on to as many places as `places_of` counts.
+    unsafe { children.each(meter, &mut places)? };
+    let mut at = 0;
+    out.fill_plain(count, |group| {
+        let [count, present] = counted(counts[group]);
+        let first = at;
+        let folded = join_leaves::<R::Fold>(count, &mut |size| {
+            let (lanes, rest) = (if size < SUMS { 0 } else { SUMS }, size % SUMS);
+            let leaf = &parts[at..at + lanes + rest];
+            at += leaf.len();
+            leaf_of_places::<R::Fold>(leaf, lanes)
+        });
+        at = first + places_of(count);
+        Ok(R::result(folded, present as u64))
+    })
+}
+
+/// The part of a leaf from its places, of which the first ones are lanes if there are any.
+fn leaf_of_places<F: Fold>(places: &[F::Part], lanes: usize) -> F::Part {
+    let (lanes, rest) = places.split_at(lanes);
+    let first = match *lanes {
+        [a, b, c, d, e, f, g, h] => {
+            F::join(F::join(F::join(a, b), F::join(c, d)), F::join(F::join(e, f), F::join(g, h)))
+        }
+        _ => F::Part::zeroed(),
     };
-    let has_rows = |group: usize| counted(counts[group])[0] > 0;
-    for stride in meter.strides(groups) {
-        stride?.filter(|group| has_rows(*group)).for_each(|group| lanes.begin_leaf(group));
-    }
-    // SAFETY: there are lanes for each group.
-    unsafe { children.each(meter, &mut lanes)? };
-    let mut first = 0;
-    for stride in meter.strides(groups) {
-        for group in stride? {
-            let [count, present] = counted(counts[group]);
-            if count > 0 {
-                lanes.end_leaf(group);
-            }
-            let mut of_group = lanes.parts[first..].iter();
-            let folded = join_leaves::<R::Fold>(count, &mut |size| match size {
-                0 => R::Fold::leaf(&[]),
-                _ => *of_group.next().expect("a part for each leaf"),
-            });
-            first += places(count);
-            out.push_plain(R::result(folded, present as u64))?;
-        }
-    }
-    Ok(())
+    rest.iter().fold(first, |part, value| F::join(part, *value))
 }
 
 #[cfg(test)]
@@ -376,14 +361,15 @@ mod tests {
         let mut out = RowsOut::new(&mut found, &meter);
         assert!(fold_groups::<R>(&read, edge, &mut out, &meter).expect("memory"), "{result}");
         let mut out = RowsOut::new(&mut expected, &meter);
-        let groups = edge.groups();
+        let (groups, mut folded_rows) = (edge.groups(), Vec::new());
         for group in groups.iter() {
             let present = (0..).zip(group).filter(|(_, row)| rows.is_present(**row));
             let (places, values): (Vec<u32>, Vec<R::Row>) =
                 present.map(|(place, row)| (place, read.read::<R::Row>(*row))).unzip();
             let folded = fold_present::<R>(&values, Some(&places), group.len(), &|| false);
-            out.push_plain(folded).expect("memory");
+            folded_rows.push(folded);
         }
+        out.fill_plain(folded_rows.len(), |group| Ok(folded_rows[group])).expect("memory");
         let counts = counts_of_groups(&read, edge, &meter).expect("memory").expect("the edge holds parents");
         let members = groups
             .iter()
@@ -438,14 +424,13 @@ mod tests {
     }
 
     #[test]
-    fn lanes_take_no_more_memory_than_rows() {
+    fn places_take_no_more_memory_than_rows() {
+        assert!((0..2000).all(|rows| places_of(rows) <= rows));
         let ids: Vec<_> = (0..10).map(|row| Some(ScalarValue::Int64(row * 1000))).collect();
         let edge =
             Edge::from_mapping(ArrayRows::from_values(ScalarType::Int64, &ids), 10_000).expect("an edge");
         let rows = ArrayRows::from_values(ScalarType::Float64, &vec![Some(ScalarValue::Float64(1.0)); 10]);
-        let (meter, mut found) = (Meter::of_default(), ArrayRows::new(ScalarType::Float64));
-        let mut out = RowsOut::new(&mut found, &meter);
-        let is_folded = fold_groups::<SumOf<f64>>(&ReadRows::kept(&rows), &edge, &mut out, &meter);
-        assert_eq!((is_folded, found.len()), (Ok(false), 0));
+        check::<SumOf<f64>>(&rows, &edge, ScalarType::Float64);
+        check::<MeanOf<f64>>(&rows, &edge, ScalarType::Float64);
     }
 }

@@ -25,6 +25,7 @@ mod fold_memory;
 mod fold_results;
 pub mod function;
 pub(crate) mod group_fold;
+pub(crate) mod group_rows;
 pub(crate) mod group_scan;
 pub mod meter;
 pub(crate) mod nd_pairs;

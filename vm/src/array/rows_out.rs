@@ -2,7 +2,7 @@
 
 use crate::array::meter::Meter;
 use crate::layout::PlainSlot;
-use crate::value::array::cell_size;
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{ArrayRows, Fault, ScalarType, ScalarValue};
 
 /// The rows of a result.
@@ -130,13 +130,39 @@ impl<'a> RowsOut<'a> {
         Ok(())
     }
 
-    /// Appends a plain value, a missing one as a missing row.
+    /// So many rows of plain values, each made by its number; a value that is missing is a missing row.
     ///
     /// # Errors
-    /// As [`RowsOut::push_row_of`].
-    pub(crate) fn push_plain<R: PlainSlot>(&mut self, value: R) -> Result<(), Fault> {
-        let (present, cell) = value.to_cell();
-        self.push_trusted(present, &cell[..cell_size(R::SCALAR)])
+    /// As [`RowsOut::resize`], what a value fails with, or the run has to stop: there are no rows then.
+    pub(crate) fn fill_plain<R: PlainSlot>(
+        &mut self,
+        rows: usize,
+        value: impl FnMut(usize) -> Result<R, Fault>,
+    ) -> Result<(), Fault> {
+        self.resize_for_kernel(R::SCALAR, rows)?;
+        let filled = self.write_plain(rows, value);
+        if filled.is_err() {
+            self.start(R::SCALAR);
+        }
+        filled
+    }
+
+    fn write_plain<R: PlainSlot>(
+        &mut self,
+        rows: usize,
+        mut value: impl FnMut(usize) -> Result<R, Fault>,
+    ) -> Result<(), Fault> {
+        let size = cell_size(R::SCALAR);
+        for stride in self.meter.strides(rows) {
+            for row in stride? {
+                let (present, cell) = value(row)?.to_cell();
+                self.rows.cells_mut()[row * size..][..size].copy_from_slice(&cell[..size]);
+                if !present {
+                    self.presence_mut()?[row / ROWS_OF_A_WORD] &= !(1 << (row % ROWS_OF_A_WORD));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Appends a row, or a missing one.

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::array::group_fold::{counted, counts_of_groups, fold_groups};
+use crate::array::group_rows::{PlaceOfBest, ProductOf, fold_in_turn};
 use crate::array::meter::{Meter, STRIDE};
 use crate::array::read_rows::ReadRows;
 use crate::array::row_fold::{
@@ -206,35 +207,33 @@ fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
         }
         let edge = call.edge(1);
         call.charge_rows(edge.parent_size())?;
-        let mut out = call.array_out();
-        out.start(element);
-        out.reserve(edge.parent_size())?;
+        let (mut out, parents) = (call.array_out(), edge.parent_size());
         if at_once(&rows, edge, &mut out, meter)? {
             return meter.poll();
         }
         let mut since_poll = 0;
-        let mut add = |present: Present<'_, T>| {
+        let mut folded = |present: Present<'_, T>| {
             since_poll += present.size + 1;
             if since_poll >= STRIDE {
                 meter.poll()?;
                 since_poll = 0;
             }
-            out.push_plain(f(present, option, &stop))
+            Ok(f(present, option, &stop))
         };
         if let Some(groups) = SideBySide::new(&rows, edge, meter)? {
-            groups.groups().try_for_each(add)?;
-            return meter.poll();
-        }
-        if T::alike(0).is_some()
+            out.fill_plain(parents, |group| folded(groups.group(group)))?;
+        } else if T::alike(0).is_some()
             && let Some(counts) = counts_of_groups(&rows, edge, meter)?
         {
-            for [size, present] in counts.iter().map(|count| counted(*count)) {
-                add(Present { values: &T::alike(present).unwrap_or_default(), places: None, size })?;
-            }
-            return meter.poll();
-        }
-        for group in GroupsOf::new(edge, meter)?.iter() {
-            add(gathered.present(rows, Members::Of(group), meter)?)?;
+            out.fill_plain(parents, |group| {
+                let [size, present] = counted(counts[group]);
+                folded(Present { values: &T::alike(present).unwrap_or_default(), places: None, size })
+            })?;
+        } else {
+            let groups = GroupsOf::new(edge, meter)?;
+            out.fill_plain(parents, |group| {
+                folded(gathered.present(rows, Members::Of(groups.of(group)), meter)?)
+            })?;
         }
         meter.poll()
     });
@@ -250,10 +249,18 @@ trait Reduce: Copy + Send + Sync + 'static {
     fn apply<T: Reducible + PlainSlot>(rows: Present<'_, T>, stop: StopCheck<'_>) -> Self::Of<T>
     where
         Option<T>: PlainSlot;
+
+    /// The same of all groups at once.
+    fn at_once<T: Reducible + PlainSlot>() -> AtOnce
+    where
+        Option<T>: PlainSlot,
+    {
+        |_, _, _, _| Ok(false)
+    }
 }
 
 macro_rules! reductions {
-    ($($name:ident: $result:ty, |$rows:ident, $stop:ident| $value:expr;)*) => {$(
+    ($($name:ident: $result:ty, |$rows:ident, $stop:ident| $value:expr $(, at once $at_once:ty)?;)*) => {$(
         #[derive(Clone, Copy)]
         struct $name;
 
@@ -269,15 +276,24 @@ macro_rules! reductions {
             {
                 $value
             }
+
+            $(fn at_once<T: Reducible + PlainSlot>() -> AtOnce
+            where
+                Option<T>: PlainSlot,
+            {
+                fold_in_turn::<$at_once>
+            })?
         }
     )*};
 }
 
 reductions! {
-    Prod: Option<T>, |rows, stop| reduce::prod(rows.values, stop);
+    Prod: Option<T>, |rows, stop| reduce::prod(rows.values, stop), at once ProductOf<T>;
     Median: Option<T>, |rows, stop| reduce::median(rows.values, stop);
-    ArgMin: Option<i64>, |rows, stop| reduce::argmin(rows.values, stop).map(|at| rows.place(at));
-    ArgMax: Option<i64>, |rows, stop| reduce::argmax(rows.values, stop).map(|at| rows.place(at));
+    ArgMin: Option<i64>, |rows, stop| reduce::argmin(rows.values, stop).map(|at| rows.place(at)),
+        at once PlaceOfBest<T, false>;
+    ArgMax: Option<i64>, |rows, stop| reduce::argmax(rows.values, stop).map(|at| rows.place(at)),
+        at once PlaceOfBest<T, true>;
 }
 
 /// The overload of a fold: over a whole array as a member of regions, over the groups of an edge by itself.
@@ -304,7 +320,9 @@ fn numbers<R: Reduce>(name: &str, meaning: &str, result: fn(ScalarType) -> QType
         let element = grouped(args)?;
         let result = result(element);
         Some(with_number!(element, T => {
-            over_groups::<T, _>(family, args, result, |rows, _, stop| R::apply(rows, stop))
+            over_groups_at_once::<T, _>(family, args, result, R::at_once::<T>(), |rows, _, stop| {
+                R::apply(rows, stop)
+            })
         }))
     })
 }

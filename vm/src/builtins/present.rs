@@ -261,8 +261,8 @@ impl<'a, T: Cell> SideBySide<'a, T> {
         Ok(Some(SideBySide { values: Values::Moved(values), starts: Starts::Counted(starts) }))
     }
 
-    /// The rows of each group.
-    pub(super) fn groups(&self) -> impl Iterator<Item = Present<'_, T>> {
+    /// The rows of a group.
+    pub(super) fn group(&self, group: usize) -> Present<'_, T> {
         let values: &[T] = match &self.values {
             Values::There(values) => values,
             Values::Moved(values) => values,
@@ -271,7 +271,8 @@ impl<'a, T: Cell> SideBySide<'a, T> {
             Starts::Points(points) => points,
             Starts::Counted(starts) => &starts[..starts.len() - 1],
         };
-        starts.windows(2).map(|pair| Present::new(&values[pair[0]..pair[1]], &[], pair[1] - pair[0]))
+        let (start, end) = (starts[group], starts[group + 1]);
+        Present::new(&values[start..end], &[], end - start)
     }
 }
 
@@ -363,7 +364,7 @@ mod tests {
                 assert_eq!(*size, members.len());
             }
             if let Some(groups) = SideBySide::<i64>::new(&read, &edge, &meter).expect("memory") {
-                let found = groups.groups().map(|present| present.values.to_vec());
+                let found = (0..edge.parent_size()).map(|group| groups.group(group).values.to_vec());
                 assert!(found.eq(expected.iter().map(|(values, ..)| values.clone())));
             } else {
                 assert!(rows.presence().is_some());

@@ -8,6 +8,7 @@ use crate::vector::select::{self, Key};
 use crate::vector::spread::SummedFloat;
 use crate::vector::stop::StopCheck;
 use crate::vector::variance::variance_by;
+use bytemuck::Pod;
 use std::ops::Mul;
 
 /// Values between two questions whether to stop.
@@ -26,7 +27,7 @@ fn fold<T: Copy, A>(values: &[T], stop: StopCheck<'_>, first: A, mut next: impl 
 }
 
 /// A number that can be reduced.
-pub trait Reducible: Key + PartialOrd {
+pub trait Reducible: Key + Pod + PartialOrd {
     /// The product of two values; of integers it wraps.
     fn times(self, other: Self) -> Self;
 }
