@@ -233,12 +233,13 @@ impl Rewriter<'_> {
         Ok(self.draft.value_node(value)?)
     }
 
-    /// The value as an optional, unless it is one.
+    /// The value as an optional, unless it is one, or rows, each of which may be missing.
     ///
     /// # Errors
     /// The graph is full.
     pub fn optional(&mut self, id: NodeId) -> Result<NodeId, LowerError> {
-        match self.draft.qtype_of(id).is_optional() {
+        let qtype = self.draft.qtype_of(id);
+        match qtype.is_optional() || qtype.array().is_some() {
             true => Ok(id),
             false => self.make(core::TO_OPTIONAL_SCALAR, &[id], id),
         }

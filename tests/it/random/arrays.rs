@@ -7,7 +7,7 @@
 use crate::random::generate::{inputs, sample};
 use cembra::compile::{Options, compile};
 use cembra::expr::Expr;
-use cembra::prepare::{Prepare, Source};
+use cembra::prepare::{Prepare, PrepareError, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::BoundExpr;
 use cembra::vm::value::{ArrayClass, ArrayRows, ArrayType, QType, ScalarType, ScalarValue, Value};
@@ -25,7 +25,16 @@ pub fn bind(expr: &Expr, types: &HashMap<String, QType>, dialect: Dialect) -> Op
     let mut names: Vec<&String> = types.keys().collect();
     names.sort();
     let inputs: Vec<(&str, QType)> = names.iter().map(|name| (name.as_str(), types[*name].clone())).collect();
-    bind_by(&Prepare::standard(), expr, inputs, dialect)
+    match bind_by(&Prepare::standard(), expr, inputs.clone(), dialect) {
+        Ok(bound) => Some(bound),
+        // Rules may find an operator that always fails.
+        Err(PrepareError::Constant { .. }) => None,
+        Err(error) => {
+            let literal = bind_by(&Prepare::standard().without_optimizer(), expr, inputs, dialect);
+            assert!(literal.is_err(), "rules make a program that has no types: {error}\n{expr}\n{types:?}");
+            None
+        }
+    }
 }
 
 fn bind_by(
@@ -33,10 +42,10 @@ fn bind_by(
     expr: &Expr,
     inputs: Vec<(&str, QType)>,
     dialect: Dialect,
-) -> Option<BoundExpr> {
-    let prepared = prepare.run(Source::new(expr.clone(), inputs).dialect(dialect)).ok()?;
+) -> Result<BoundExpr, PrepareError> {
+    let prepared = prepare.run(Source::new(expr.clone(), inputs).dialect(dialect))?;
     let options = Options { check_slots: true, ..Options::default() };
-    Some(compile(&prepared, &options).unwrap_or_else(|e| panic!("{e}\n{prepared}")))
+    Ok(compile(&prepared, &options).unwrap_or_else(|e| panic!("{e}\n{prepared}")))
 }
 
 /// The result of a program, if it does not raise.
@@ -111,7 +120,7 @@ fn check(number: u64) -> u64 {
     }
     let literal = |types: &HashMap<String, QType>| {
         let inputs = types.iter().map(|(name, qtype)| (name.as_str(), qtype.clone())).collect();
-        bind_by(&Prepare::standard().without_optimizer(), &sample.expr, inputs, sample.dialect)
+        bind_by(&Prepare::standard().without_optimizer(), &sample.expr, inputs, sample.dialect).ok()
     };
     let literal = literal(&arrays).zip(literal(&rows));
     let mut compared = 0;

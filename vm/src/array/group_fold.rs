@@ -12,46 +12,46 @@
 
 use crate::array::block::rows_of_word;
 use crate::array::fold_memory::{of_word, to_word};
-use crate::array::meter::{Meter, Scratch};
+use crate::array::meter::{Meter, STRIDE, Scratch};
 use crate::array::read_rows::ReadRows;
 use crate::array::row_fold::{ElementOf, RowFold};
 use crate::array::rows_out::RowsOut;
 use crate::value::array::ROWS_OF_A_WORD;
+use crate::value::edge::Parents;
 use crate::value::{ArrayRows, Edge, Fault};
+use crate::vector::Level;
 use crate::vector::fold::{Fold, SUMS, join_leaves};
 use crate::vector::leaves::Leaves;
+use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
 use bytemuck::{Pod, Zeroable};
 
 type Part<R> = <<R as RowFold>::Fold as Fold>::Part;
 
-/// Makes a row for each parent; `false` if rows have to be gathered: they are not one after the other, or the edge does not
-/// hold parents.
+/// Makes a row for each parent; `false` if rows have to be gathered, which are not one after the other.
 pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     rows: &ReadRows<'_>,
     edge: &Edge,
     out: &mut RowsOut<'_>,
     meter: &Meter<'_>,
 ) -> Result<bool, Fault> {
-    let (Some(cells), Some(parents)) = (rows.all::<R::Row>(), edge.stored_mapping()) else {
-        return Ok(false);
-    };
+    let (Some(cells), Some(parents)) = (rows.all::<R::Row>(), edge.parents()) else { return Ok(false) };
     let (children, groups) = (Children { cells, rows, parents }, edge.parent_size());
-    match R::Fold::HAS_ANY_PARTS {
-        true => fold_into_parts::<R>(&children, groups, out, meter)?,
-        false => fold_into_places::<R>(&children, groups, out, meter)?,
+    match parents {
+        Parents::Points(points) => fold_ranges::<R>((cells, rows), points, out, meter)?,
+        Parents::Stored(_) if R::Fold::HAS_ANY_PARTS => fold_into_parts::<R>(&children, groups, out, meter)?,
+        Parents::Stored(_) => fold_into_places::<R>(&children, groups, out, meter)?,
     }
     Ok(true)
 }
 
-/// How many rows each group of an edge has, and how many of them are present, for [`counted`]; `None` if the edge does not hold
-/// parents.
+/// How many rows each group of an edge has, and how many of them are present, for [`counted`]; `None` if the parent is no row.
 pub(crate) fn counts_of_groups<'m>(
     rows: &ReadRows<'_>,
     edge: &Edge,
     meter: &'m Meter<'m>,
 ) -> Result<Option<Scratch<'m, u64>>, Fault> {
-    let Some(parents) = edge.stored_mapping() else { return Ok(None) };
+    let Some(parents) = edge.parents() else { return Ok(None) };
     let mut counts = meter.zeros::<u64>(edge.parent_size())?;
     // Without a size, they take no memory.
     let children = Children { cells: &vec![(); rows.len()], rows, parents };
@@ -80,7 +80,7 @@ impl<T> TakeRow<T> for Counts<'_> {
 pub(super) struct Children<'c, T> {
     pub(super) cells: &'c [T],
     pub(super) rows: &'c ReadRows<'c>,
-    pub(super) parents: &'c ArrayRows,
+    pub(super) parents: Parents<'c>,
 }
 
 /// What rows are taken in by. No closure: two loops take rows, and a closure that two loops call is not inlined.
@@ -98,8 +98,59 @@ impl<T: Copy> Children<'_, T> {
     /// # Safety
     /// What takes them knows all groups of the edge, and all rows.
     pub(super) unsafe fn each(&self, meter: &Meter<'_>, taking: &mut impl TakeRow<T>) -> Result<(), Fault> {
-        let (ids, with_parent) =
-            (bytemuck::cast_slice::<_, i64>(self.parents.bytes()), ReadRows::kept(self.parents));
+        match self.parents {
+            // SAFETY: the caller's promise.
+            Parents::Stored(parents) => unsafe { self.each_by_parent(parents, meter, taking) },
+            // SAFETY: the caller's promise.
+            Parents::Points(points) => unsafe { self.each_of_ranges(points, meter, taking) },
+        }
+    }
+
+    /// The same where parents have ranges of rows.
+    ///
+    /// # Safety
+    /// As for [`each`](Children::each).
+    unsafe fn each_of_ranges(
+        &self,
+        points: &[usize],
+        meter: &Meter<'_>,
+        taking: &mut impl TakeRow<T>,
+    ) -> Result<(), Fault> {
+        let (are_all_present, mut since_poll) = (self.rows.are_all_present(), 0);
+        for (parent, pair) in points.windows(2).enumerate() {
+            let mut first = pair[0];
+            since_poll += 1;
+            while first < pair[1] {
+                let rows = first..pair[1].min(first + ROWS_OF_A_WORD);
+                let mut present = if are_all_present { u64::MAX } else { self.rows.word_from(first) };
+                for (row, cell) in rows.clone().zip(&self.cells[rows.clone()]) {
+                    // SAFETY: the caller's promise.
+                    unsafe { taking.take(parent, row, *cell, present & 1 == 1) };
+                    present >>= 1;
+                }
+                since_poll += rows.len();
+                first = rows.end;
+                if since_poll >= STRIDE {
+                    meter.poll()?;
+                    since_poll = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same where each row has a parent of its own.
+    ///
+    /// # Safety
+    /// As for [`each`](Children::each).
+    #[inline(always)]
+    unsafe fn each_by_parent(
+        &self,
+        parents: &ArrayRows,
+        meter: &Meter<'_>,
+        taking: &mut impl TakeRow<T>,
+    ) -> Result<(), Fault> {
+        let (ids, with_parent) = (bytemuck::cast_slice::<_, i64>(parents.bytes()), ReadRows::kept(parents));
         let are_all_there = self.rows.are_all_present() && with_parent.are_all_present();
         for stride in meter.strides(self.cells.len()) {
             let stride = stride?;
@@ -188,6 +239,62 @@ fn fold_into_parts<R: RowFold<Row: Pod>>(
         let present = counts.get(group).map_or(1, |count| counted(*count)[1]);
         Ok(R::result(R::Fold::finish(parts[group], present), present as u64))
     })
+}
+
+/// Leaves between two questions whether to stop.
+const LEAVES_AT_ONCE: usize = 512;
+
+/// Folds ranges of rows, each by itself.
+fn fold_ranges<R: RowFold<Row: Pod>>(
+    (cells, rows): (&[R::Row], &ReadRows<'_>),
+    points: &[usize],
+    out: &mut RowsOut<'_>,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    let (are_all_present, mut leaves, mut stopped) = (rows.are_all_present(), 0, false);
+    let mut values = [R::MISSING; LEAF];
+    out.fill_plain(points.len() - 1, |group| {
+        let (mut first, end, mut missing) = (points[group], points[group + 1], 0);
+        let size = end - first;
+        let folded = join_leaves::<R::Fold>(size, &mut |count| {
+            leaves += 1;
+            stopped = stopped || leaves % LEAVES_AT_ONCE == 0 && meter.stop();
+            let values = &mut values[..if stopped { 0 } else { count }];
+            for (place, values) in values.chunks_mut(ROWS_OF_A_WORD).enumerate() {
+                let row = first + place * ROWS_OF_A_WORD;
+                let present = if are_all_present { u64::MAX } else { rows.word_from(row) };
+                let cells = cells[row..].iter().zip(values.iter_mut()).enumerate();
+                cells.for_each(|(bit, (cell, value))| {
+                    *value = element_of::<R>(*cell, present >> bit & 1 == 1)
+                });
+                missing += (!present & rows_of_word(0, values.len())).count_ones();
+            }
+            first += count;
+            leaf_of::<R>(values)
+        });
+        Ok(R::result(folded, size as u64 - u64::from(missing)))
+    })?;
+    meter.poll()
+}
+
+/// What is known of a leaf. Few elements are not worth other instructions.
+#[inline(always)]
+fn leaf_of<R: RowFold>(values: &[ElementOf<R>]) -> Part<R> {
+    match values.len() < ROWS_OF_A_WORD {
+        true => R::Fold::leaf(values),
+        false => Level::best().run(LeafOf::<R>(values)),
+    }
+}
+
+struct LeafOf<'v, R: RowFold>(&'v [ElementOf<R>]);
+
+impl<R: RowFold> Loop for LeafOf<'_, R> {
+    type Output = Part<R>;
+
+    #[inline(always)]
+    fn run(self) -> Part<R> {
+        R::Fold::leaf(self.0)
+    }
 }
 
 /// Groups whose rows go to places of their own: to the lanes of each leaf in turn, and behind those of the last leaf the rows

@@ -91,17 +91,14 @@ impl<T: Reducible, const GREATEST: bool> RowsInTurn for PlaceOfBest<T, GREATEST>
     }
 }
 
-/// Makes a row for each parent; `false` if rows have to be gathered: they are not one after the other, or the edge does not
-/// hold parents.
+/// Makes a row for each parent; `false` if rows have to be gathered, which are not one after the other.
 pub(crate) fn fold_in_turn<F: RowsInTurn>(
     rows: &ReadRows<'_>,
     edge: &Edge,
     out: &mut RowsOut<'_>,
     meter: &Meter<'_>,
 ) -> Result<bool, Fault> {
-    let (Some(cells), Some(parents)) = (rows.all::<F::Row>(), edge.stored_mapping()) else {
-        return Ok(false);
-    };
+    let (Some(cells), Some(parents)) = (rows.all::<F::Row>(), edge.parents()) else { return Ok(false) };
     let groups = edge.parent_size();
     let mut states = meter.collect((0..groups).map(|_| F::START))?;
     // SAFETY: there is a state for each group.

@@ -85,6 +85,20 @@ impl<'f> ReadRows<'f> {
         }
     }
 
+    /// The presence of the rows from one on, as many as a word has.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub(crate) fn word_from(&self, row: usize) -> u64 {
+        let (number, place) = (row / ROWS_OF_A_WORD, row % ROWS_OF_A_WORD);
+        let here = self.word(number) >> place;
+        match place > 0 && (number + 1) * ROWS_OF_A_WORD < self.len() {
+            true => here | self.word(number + 1) << (ROWS_OF_A_WORD - place),
+            false => here,
+        }
+    }
+
     /// The cell of a row, whatever stands there if it is missing.
     ///
     /// # Panics
@@ -140,6 +154,11 @@ mod tests {
                 let bit = |row: usize| row < len && read.is_present(row);
                 let expected = (0..64).map(|i| u64::from(bit(number * 64 + i)) << i).sum::<u64>();
                 assert_eq!(read.word(number), expected);
+            }
+            for row in 0..len {
+                let expected =
+                    (row..len.min(row + 64)).map(|at| u64::from(read.is_present(at)) << (at - row));
+                assert_eq!(read.word_from(row), expected.sum::<u64>());
             }
             // The same, lent with a bitmap that begins within a byte.
             let Some(words) = rows.presence() else { continue };

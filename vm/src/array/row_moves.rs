@@ -12,6 +12,7 @@
 //!
 //! Without success there are no rows.
 
+use crate::array::block::rows_of_word;
 use crate::array::meter::Meter;
 use crate::array::read_rows::ReadRows;
 use crate::array::rows_out::RowsOut;
@@ -137,16 +138,28 @@ fn take_cells<C: Pod>(from: &[C], to: &mut [C], numbers: &ArrayRows, meter: &Met
 pub(crate) fn each_chosen(
     rows: &ReadRows<'_>,
     meter: &Meter<'_>,
+    f: impl FnMut(usize) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    each_chosen_of(rows, 0..rows.len(), meter, f)
+}
+
+/// The same of a range of rows.
+#[inline(always)]
+pub(crate) fn each_chosen_of(
+    rows: &ReadRows<'_>,
+    range: Range<usize>,
+    meter: &Meter<'_>,
     mut f: impl FnMut(usize) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    for stride in meter.strides(rows.len()) {
+    for stride in meter.strides(range.len()) {
         let stride = stride?;
+        let stride = range.start + stride.start..range.start + stride.end;
         if rows.are_all_present() {
             stride.into_iter().try_for_each(&mut f)?;
             continue;
         }
-        for first in stride.step_by(ROWS_OF_A_WORD) {
-            let mut left = rows.word(first / ROWS_OF_A_WORD);
+        for first in stride.clone().step_by(ROWS_OF_A_WORD) {
+            let mut left = rows.word_from(first) & rows_of_word(0, stride.end - first);
             while left != 0 {
                 f(first + left.trailing_zeros() as usize)?;
                 left &= left - 1;
@@ -280,11 +293,16 @@ impl RowsOut<'_> {
         if parts.iter().any(|(rows, _)| rows.presence().is_some()) {
             let (presence, mut first) = (self.presence_mut()?, 0);
             for (rows, range) in parts.iter() {
-                for stride in meter.strides(range.len()) {
-                    for row in stride? {
-                        let (place, is_missing) = (first + row, !rows.is_present(range.start + row));
-                        presence[place / ROWS_OF_A_WORD] &=
-                            !(u64::from(is_missing) << (place % ROWS_OF_A_WORD));
+                let rows = ReadRows::kept(rows);
+                for stride in meter.strides(if rows.are_all_present() { 0 } else { range.len() }) {
+                    let (mut row, end) = stride.map(|stride| (stride.start, stride.end))?;
+                    while row < end {
+                        // Up to the end of a word of the result.
+                        let (number, bit) = ((first + row) / ROWS_OF_A_WORD, (first + row) % ROWS_OF_A_WORD);
+                        let count = (ROWS_OF_A_WORD - bit).min(end - row);
+                        let missing = !rows.word_from(range.start + row) & rows_of_word(0, count);
+                        presence[number] &= !(missing << bit);
+                        row += count;
                     }
                 }
                 first += range.len();

@@ -14,7 +14,7 @@ use crate::array::row_fold::{
 };
 use crate::array::rows_out::RowsOut;
 use crate::builtins::present::{
-    Cell, Gathered, GroupsOf, Members, Present, SideBySide, Unit, check_children, with_number,
+    Cell, Gathered, GroupsOf, Present, SideBySide, Unit, check_children, with_number,
 };
 use crate::layout::PlainSlot;
 use crate::operator::{Family, Kernel, Overload};
@@ -231,9 +231,7 @@ fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
             })?;
         } else {
             let groups = GroupsOf::new(edge, meter)?;
-            out.fill_plain(parents, |group| {
-                folded(gathered.present(rows, Members::Of(groups.of(group)), meter)?)
-            })?;
+            out.fill_plain(parents, |group| folded(gathered.present(rows, groups.of(group), meter)?))?;
         }
         meter.poll()
     });

@@ -314,7 +314,7 @@ fn sizes(family: &Family, args: &[QType]) -> Option<Overload> {
         let sizes: &mut [i64] = bytemuck::cast_slice_mut(out.bytes_mut());
         for stride in meter.strides(groups.len()) {
             for group in stride? {
-                sizes[group] = groups.of(group).len() as i64;
+                sizes[group] = groups.of(group).count() as i64;
             }
         }
         Ok(())
@@ -357,7 +357,7 @@ fn each_group(
     family: &Family,
     args: &[QType],
     all_to_scalar: bool,
-    f: impl Fn(&KernelCall<'_>, &ArrayRows, &[usize]) -> Result<Option<ScalarValue>, Fault>
+    f: impl Fn(&KernelCall<'_>, &ArrayRows, &Members<'_>) -> Result<Option<ScalarValue>, Fault>
     + Send
     + Sync
     + 'static,
@@ -377,8 +377,7 @@ fn each_group(
         }
         let meter = call.meter();
         if to_scalar || !edge {
-            let all = meter.collect(0..rows.len())?;
-            let value = f(call, rows, &all)?;
+            let value = f(call, rows, &Members::Range(0..rows.len()))?;
             if to_scalar {
                 call.set_value(&value.map_or(Value::Missing(t.element), Value::Present));
                 return Ok(());
@@ -394,12 +393,12 @@ fn each_group(
         let mut out = RowsOut::new(&mut rows_out, meter);
         let mut since_poll = 0;
         let filled = groups.iter().try_for_each(|group| {
-            since_poll += group.len() + 1;
+            since_poll += group.count() + 1;
             if since_poll >= STRIDE {
                 meter.poll()?;
                 since_poll = 0;
             }
-            out.push(f(call, rows, group)?.as_ref())
+            out.push(f(call, rows, &group)?.as_ref())
         });
         *call.array_rows_out() = rows_out;
         filled
@@ -410,11 +409,11 @@ fn each_group(
 fn each_present(
     call: &KernelCall<'_>,
     rows: &ArrayRows,
-    group: &[usize],
+    group: &Members<'_>,
     mut f: impl FnMut(ScalarValue) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    for stride in call.meter().strides(group.len()) {
-        group[stride?].iter().filter_map(|row| rows.get(*row)).try_for_each(&mut f)?;
+    for stride in call.meter().strides(group.count()) {
+        stride?.filter_map(|place| rows.get(group.row(place))).try_for_each(&mut f)?;
     }
     Ok(())
 }
@@ -471,11 +470,11 @@ fn inverse_cdf(family: &Family, args: &[QType]) -> Option<Overload> {
 fn share_of<T: Cell + Key>(
     call: &KernelCall<'_>,
     rows: &ArrayRows,
-    group: &[usize],
+    group: &Members<'_>,
 ) -> Result<Option<T>, Fault> {
     let (meter, share) = (call.meter(), call.plain::<f64>(call.len() - 1));
     let mut gathered = Gathered::<T>::new(meter, call.arena())?;
-    let present = gathered.present(ReadRows::kept(rows), Members::Of(group), meter)?;
+    let present = gathered.present(ReadRows::kept(rows), group.clone(), meter)?;
     let value = order::inverse_cdf(present.values(), share, &|| meter.stop());
     meter.poll()?;
     Ok(value)

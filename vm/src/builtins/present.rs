@@ -2,13 +2,13 @@
 
 use crate::array::meter::{Meter, Scratch};
 use crate::array::read_rows::ReadRows;
-use crate::array::row_moves::each_chosen;
+use crate::array::row_moves::each_chosen_of;
 use crate::value::budget::Account;
 use crate::value::edge::Groups;
 use crate::value::{Edge, Fault};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use std::ops::Deref;
+use std::ops::Range;
 
 /// A row without a value of its own.
 #[derive(Clone, Copy)]
@@ -155,41 +155,54 @@ impl<'m, T: Cell> Gathered<'m, T> {
     ) -> Result<Present<'a, T>, Fault> {
         match T::all(&rows).filter(|_| rows.are_all_present()) {
             Some(values) => Ok(Present { values, places: None, size: rows.len() }),
-            None => self.present(rows, Members::All(rows.len()), meter),
+            None => self.present(rows, Members::Range(0..rows.len()), meter),
         }
     }
 }
 
 /// The rows of a group.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Members<'g> {
     /// Those of these numbers.
     Of(&'g [usize]),
-    /// All of so many.
-    All(usize),
+    /// One after the other.
+    Range(Range<usize>),
 }
 
 impl Members<'_> {
-    fn count(self) -> usize {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
         match self {
             Members::Of(numbers) => numbers.len(),
-            Members::All(count) => count,
+            Members::Range(rows) => rows.len(),
+        }
+    }
+
+    /// The number of one of them.
+    #[inline]
+    pub(super) fn row(&self, place: usize) -> usize {
+        match self {
+            Members::Of(numbers) => numbers[place],
+            Members::Range(rows) => rows.start + place,
         }
     }
 
     /// Calls with the place in the group and the number of each row that is present.
     #[inline(always)]
     fn each_present(
-        self,
+        &self,
         rows: &ReadRows<'_>,
         meter: &Meter<'_>,
         mut f: impl FnMut(usize, usize),
     ) -> Result<(), Fault> {
-        let Members::Of(numbers) = self else {
-            return each_chosen(rows, meter, |row| {
-                f(row, row);
-                Ok(())
-            });
+        let numbers = match self {
+            Members::Of(numbers) => numbers,
+            Members::Range(range) => {
+                return each_chosen_of(rows, range.clone(), meter, |row| {
+                    f(row - range.start, row);
+                    Ok(())
+                });
+            }
         };
         let are_all_present = rows.are_all_present();
         for stride in meter.strides(numbers.len()) {
@@ -276,29 +289,47 @@ impl<'a, T: Cell> SideBySide<'a, T> {
     }
 }
 
-/// The groups of an edge, whose memory counts until they go.
-pub(super) struct GroupsOf<'m> {
-    groups: Groups,
-    meter: &'m Meter<'m>,
+/// The groups of an edge: where they stand, or lists whose memory counts until they go.
+pub(super) enum GroupsOf<'m> {
+    Ranges(&'m [usize]),
+    Lists(Groups, &'m Meter<'m>),
 }
 
 impl<'m> GroupsOf<'m> {
-    pub(super) fn new(edge: &Edge, meter: &'m Meter<'m>) -> Result<GroupsOf<'m>, Fault> {
-        Ok(GroupsOf { groups: edge.groups_within(meter)?, meter })
+    pub(super) fn new(edge: &'m Edge, meter: &'m Meter<'m>) -> Result<GroupsOf<'m>, Fault> {
+        Ok(match edge.split_points() {
+            Some(points) => GroupsOf::Ranges(points),
+            None => GroupsOf::Lists(edge.groups_within(meter)?, meter),
+        })
     }
-}
 
-impl Deref for GroupsOf<'_> {
-    type Target = Groups;
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            GroupsOf::Ranges(points) => points.len() - 1,
+            GroupsOf::Lists(groups, _) => groups.len(),
+        }
+    }
 
-    fn deref(&self) -> &Groups {
-        &self.groups
+    /// The rows of one.
+    pub(super) fn of(&self, group: usize) -> Members<'_> {
+        match self {
+            GroupsOf::Ranges(points) => Members::Range(points[group]..points[group + 1]),
+            GroupsOf::Lists(groups, _) => Members::Of(groups.of(group)),
+        }
+    }
+
+    /// The rows of each.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Members<'_>> {
+        (0..self.len()).map(|group| self.of(group))
     }
 }
 
 impl Drop for GroupsOf<'_> {
     fn drop(&mut self) {
-        self.meter.give_back(self.groups.heap_bytes());
+        if let GroupsOf::Lists(groups, meter) = self {
+            meter.give_back(groups.heap_bytes());
+        }
     }
 }
 
@@ -343,17 +374,16 @@ mod tests {
             let rows = random_rows(len, [1.0, 0.6][rng.usize(..2)], 1000, &mut rng);
             let read = ReadRows::kept(&rows);
             let mut gathered = Gathered::<i64>::new(&meter, &arena).expect("memory");
-            let groups = GroupsOf::new(&edge, &meter).expect("memory");
+            let (groups, listed) = (GroupsOf::new(&edge, &meter).expect("memory"), edge.groups());
             let expected: Vec<(Vec<i64>, Vec<i64>, usize)> = (0..groups.len())
                 .map(|group| {
-                    let present =
-                        gathered.present(read, Members::Of(groups.of(group)), &meter).expect("memory");
+                    let present = gathered.present(read, groups.of(group), &meter).expect("memory");
                     let places = (0..present.len()).map(|value| present.place(value)).collect();
                     (present.values.to_vec(), places, present.size)
                 })
                 .collect();
             for (group, (values, places, size)) in expected.iter().enumerate() {
-                let members = groups.of(group);
+                let members = listed.of(group);
                 let present = |place: &usize| rows.get(members[*place]).and_then(|value| value.as_i64());
                 assert_eq!(
                     *values,

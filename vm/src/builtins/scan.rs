@@ -14,9 +14,7 @@
 use crate::array::group_scan::{GroupScan, scan_groups};
 use crate::array::meter::{Meter, Scratch};
 use crate::array::scan::{Running, ScanKernel, TOGETHER, scan_rows};
-use crate::builtins::present::{
-    Cell, Gathered, GroupsOf, Members, Present, Unit, check_children, with_number,
-};
+use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children, with_number};
 use crate::builtins::rows_so_far::{RowsSoFar, RunningMax, RunningSum};
 use crate::operator::general::GeneralKernel;
 use crate::operator::{Family, Kernel, KernelCall};
@@ -266,9 +264,10 @@ fn run<T: Cell, R: Pod>(
     match edge {
         None => group(&gathered.of_all(rows, meter)?, &|row| row)?,
         Some(edge) => {
-            for members in GroupsOf::new(edge, meter)?.iter() {
-                let present = gathered.present(rows, Members::Of(members), meter)?;
-                group(&present, &|place| members[place])?;
+            let groups = GroupsOf::new(edge, meter)?;
+            for members in groups.iter() {
+                let present = gathered.present(rows, members.clone(), meter)?;
+                group(&present, &|place| members.row(place))?;
             }
         }
     }
@@ -276,14 +275,14 @@ fn run<T: Cell, R: Pod>(
     Ok(())
 }
 
-/// Takes the rows of all groups as they come; `false`, and nothing is done, if they are not one after the other, or the edge does
-/// not hold parents.
+/// Takes the rows of all groups as they come; `false`, and nothing is done, if they are not one after the other, or the parent is
+/// no row.
 fn run_as_they_come<T: Cell, S: GroupScan<T>>(call: &mut KernelCall<'_>) -> Result<bool, Fault> {
     let (rows, edge, meter) = (call.rows(0), call.edge(1), call.meter());
     check_children(rows.len(), edge)?;
     let alike = T::alike(rows.len());
     let cells = alike.as_deref().or_else(|| T::all(&rows));
-    let (Some(cells), Some(parents)) = (cells, edge.stored_mapping()) else { return Ok(false) };
+    let (Some(cells), Some(parents)) = (cells, edge.parents()) else { return Ok(false) };
     let element = call.result_type().element().expect("the result is an array");
     let mut out = call.rows_out(element, rows.len())?;
     let (results, presence) = out.parts()?;

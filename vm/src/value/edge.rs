@@ -38,6 +38,15 @@ fn check_rows(rows: usize) -> Result<(), String> {
     }
 }
 
+/// How children find their parents.
+#[derive(Clone, Copy)]
+pub(crate) enum Parents<'e> {
+    /// The parent of each, if it has one.
+    Stored(&'e ArrayRows),
+    /// Where those of each parent begin, and the end.
+    Points(&'e [usize]),
+}
+
 /// Child rows by parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
@@ -224,6 +233,15 @@ impl Edge {
         match &self.form {
             Form::Mapping(mapping, _) => Some(mapping),
             _ => None,
+        }
+    }
+
+    /// How children find their parents, unless there is one parent, which is no row.
+    pub(crate) fn parents(&self) -> Option<Parents<'_>> {
+        match &self.form {
+            Form::Mapping(mapping, _) => Some(Parents::Stored(mapping)),
+            Form::SplitPoints(points) => Some(Parents::Points(points)),
+            Form::Scalar(_) => None,
         }
     }
 
