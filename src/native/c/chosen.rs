@@ -107,7 +107,10 @@ impl Writer<'_> {
             PRESENT_VALUES => format!("rows_where(&f0, {size}, &f0, &t)"),
             PRESENT_INDICES => "numbers_of_present(&f0, &t)".to_owned(),
             CONCAT => format!("rows_of_both(&f0, &f1, {size}, &t)"),
-            UNIQUE => format!("distinct_rows(&f0, {size}, &t)"),
+            UNIQUE => {
+                let is_float = u8::from(self.locals.array(operands[0])?.element().is_float());
+                format!("distinct_rows(&f0, {size}, {is_float}, &t)")
+            }
             INVERSE_MAPPING => "inverse_of(&f0, &t)".to_owned(),
             IOTA => format!("rows_of_shape({}, 8, NULL, 1, &t)", only(0)),
             OF_SHAPE => format!("rows_in_shape({}, &f1, {size}, &t)", only(0)),

@@ -69,8 +69,24 @@ __attribute__((unused)) static int32_t edge_of_mapping(const cembra_array *array
     }
     return give_grouping(is_wrong ? CEMBRA_INDEX_OUT_OF_RANGE : 0, &made, to);
 }
-/* Numbers of so many bytes, each in the group of those of its bits, in order of first appearance; zeros of both signs are one. */
-__attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array, int64_t size, int is_float, cembra_grouping *to)
+/* What tells a number of so many bytes from others: its bits, but for floats that are zero or NaN. */
+static inline uint64_t key_of(const char *cell, int64_t size, int is_float)
+{
+    uint64_t key = 0;
+    memcpy(&key, cell, (uint64_t)size);
+    if (size == 1) return key != 0;
+    if (!is_float) return key;
+    uint64_t sign = UINT64_C(1) << (8 * size - 1), infinity = size == 8 ? UINT64_C(0x7ff) << 52 : UINT64_C(0xff) << 23;
+    if ((key & ~sign) > infinity) return infinity + 1;
+    return key == sign ? 0 : key;
+}
+/* True of the key of a NaN. */
+static inline int is_nan_key(uint64_t key, int64_t size)
+{
+    return key == (size == 8 ? UINT64_C(0x7ff) << 52 : UINT64_C(0xff) << 23) + 1;
+}
+/* Numbers of so many bytes, each in the group of those of its key, in order of first appearance; fails for NaN if it is to. */
+__attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array, int64_t size, int is_float, int refuses_nan, cembra_grouping *to)
 {
     int64_t count = array->shape[0];
     uint64_t room = 16;
@@ -89,14 +105,8 @@ __attribute__((unused)) static int32_t edge_of_equals(const cembra_array *array,
     for (int64_t row = 0; row < count && !is_wrong; row++) {
         made.mapping[row] = -1;
         if (!is_present(array, row)) continue;
-        uint64_t key = 0;
-        if (size > 0) memcpy(&key, (const char *)array->data + row * array->strides[0], (uint64_t)size);
-        if (is_float) {
-            uint64_t sign = UINT64_C(1) << (8 * size - 1), infinity = size == 8 ? UINT64_C(0x7ff) << 52 : UINT64_C(0xff) << 23;
-            is_wrong = (key & ~sign) > infinity;
-            key = key == sign ? 0 : key;
-        }
-        if (size == 1) key = key != 0;
+        uint64_t key = size == 0 ? 0 : key_of((const char *)array->data + row * array->strides[0], size, is_float);
+        is_wrong = is_float && refuses_nan && is_nan_key(key, size);
         uint64_t place = (key ^ seed) * UINT64_C(0x9e3779b97f4a7c15);
         place = (place ^ place >> 32) * UINT64_C(0xd6e8feb86659fd93);
         for (place ^= place >> 32;; place++) {
@@ -529,11 +539,11 @@ __attribute__((unused)) static inline void scan_index_u8(const cembra_group *g, 
     for (int64_t i = 0; i < g->count; i++) { int64_t place = place_of(g, i); memcpy(results + 8 * i, &place, 8); }
 }
 
-/* The rows that are there without repetition, in order of first appearance; floats are told apart by their bits. */
-__attribute__((unused)) static int32_t distinct_rows(const cembra_array *x, int64_t size, cembra_array *to)
+/* The rows that are there without repetition, in order of first appearance. */
+__attribute__((unused)) static int32_t distinct_rows(const cembra_array *x, int64_t size, int is_float, cembra_array *to)
 {
     cembra_grouping groups = { 0 };
-    int32_t status = edge_of_equals(x, size, 0, &groups);
+    int32_t status = edge_of_equals(x, size, is_float, 0, &groups);
     *to = (cembra_array){ NULL, { groups.parents }, { 0 }, NULL, 0 };
     if (status == 0) status = new_rows(size, to);
     for (int64_t row = 0, found = 0; row < groups.children && status == 0; row++)

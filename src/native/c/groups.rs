@@ -151,6 +151,7 @@ impl Grouped {
         };
         let is_of_any = OF_ANY.iter().any(|any| kind.starts_with(any));
         let code = match rows.element {
+            element if kind == "collapse" && element.is_float() => "floats",
             _ if kind == "collapse" => "rows",
             _ if is_of_any => "u8",
             ScalarType::Int32 => "i32",
@@ -210,9 +211,9 @@ impl Writer<'_> {
             FROM_MAPPING => edge_of("edge_of_mapping", &format!(", {}", self.locals.only(operands[1]))),
             GROUP_BY => {
                 let element = self.locals.array(operands[0])?.element();
-                let is_float = matches!(element, ScalarType::Float32 | ScalarType::Float64);
+                let is_float = element.is_float();
                 let size = self.locals.array(operands[0])?.size();
-                edge_of("edge_of_equals", &format!(", {size}, {}", u8::from(is_float)))
+                edge_of("edge_of_equals", &format!(", {size}, {}, 1", u8::from(is_float)))
             }
             TO_SCALAR if !is_of_edge => {
                 let array = own(0);

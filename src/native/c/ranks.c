@@ -112,11 +112,19 @@ __attribute__((unused)) static int group_kurtosis_##name(const cembra_group *g, 
 CEMBRA_STANDARDISED(double, f64)
 CEMBRA_STANDARDISED(float, f32)
 
-/* The row that all rows are, bit by bit. */
-__attribute__((unused)) static int group_collapse_rows(const cembra_group *g, int64_t size, void *z)
+/* The row that all rows are. */
+static inline int collapsed(const cembra_group *g, int64_t size, int is_float, void *z)
 {
     for (int64_t i = 1; i < g->count && size > 0; i++)
-        if (memcmp(g->values, g->values + i * size, (uint64_t)size) != 0) return 0;
+        if (key_of(g->values, size, is_float) != key_of(g->values + i * size, size, is_float)) return 0;
     if (g->count > 0 && size > 0) memcpy(z, g->values, (uint64_t)size);
     return g->count > 0;
+}
+__attribute__((unused)) static int group_collapse_rows(const cembra_group *g, int64_t size, void *z)
+{
+    return collapsed(g, size, 0, z);
+}
+__attribute__((unused)) static int group_collapse_floats(const cembra_group *g, int64_t size, void *z)
+{
+    return collapsed(g, size, 1, z);
 }

@@ -6,10 +6,12 @@
 //! ```
 
 use crate::array::group_fold::{Children, TakeRow};
-use crate::array::meter::Meter;
+use crate::array::meter::{Meter, STRIDE};
 use crate::array::read_rows::ReadRows;
 use crate::array::rows_out::RowsOut;
 use crate::layout::PlainSlot;
+use crate::value::array::ROWS_OF_A_WORD;
+use crate::value::edge::Parents;
 use crate::value::{Edge, Fault};
 use crate::vector::reduce::Reducible;
 use bytemuck::Pod;
@@ -100,6 +102,30 @@ pub(crate) fn fold_in_turn<F: RowsInTurn>(
 ) -> Result<bool, Fault> {
     let (Some(cells), Some(parents)) = (rows.all::<F::Row>(), edge.parents()) else { return Ok(false) };
     let groups = edge.parent_size();
+    let parents = match parents {
+        Parents::Stored(parents) => parents,
+        Parents::Points(points) => {
+            let mut since_poll = 0;
+            out.fill_plain(groups, |group| {
+                let mut state = F::START;
+                for first in (points[group]..points[group + 1]).step_by(ROWS_OF_A_WORD) {
+                    let rows_here = first..points[group + 1].min(first + ROWS_OF_A_WORD);
+                    let mut present = rows.word_from(first);
+                    for cell in &cells[rows_here] {
+                        F::take(&mut state, *cell, present & 1 == 1);
+                        present >>= 1;
+                    }
+                    since_poll += ROWS_OF_A_WORD;
+                    if since_poll >= STRIDE {
+                        meter.poll()?;
+                        since_poll = 0;
+                    }
+                }
+                Ok(F::result(state))
+            })?;
+            return Ok(true);
+        }
+    };
     let mut states = meter.collect((0..groups).map(|_| F::START))?;
     // SAFETY: there is a state for each group.
     unsafe { Children { cells, rows, parents }.each(meter, &mut States::<F>(&mut states))? };
@@ -159,8 +185,16 @@ mod tests {
                     (rng.f64() < [1.0, 0.8][round % 2]).then(|| ScalarValue::Int64(rng.i64(0..groups as i64)))
                 })
                 .collect();
-            let edge =
-                Edge::from_mapping(ArrayRows::from_values(ScalarType::Int64, &ids), groups).expect("an edge");
+            let edge = match round % 5 {
+                0 => {
+                    let mut points: Vec<usize> =
+                        (1..groups).map(|_| rng.usize(..=len)).chain([0, len]).collect();
+                    points.sort_unstable();
+                    Edge::from_points(points)
+                }
+                _ => Edge::from_mapping(ArrayRows::from_values(ScalarType::Int64, &ids), groups),
+            };
+            let edge = edge.expect("an edge");
             let value = |rng: &mut Rng| [0.0, -0.0, 1.5, -2.0, 3.0, f64::NAN, f64::INFINITY][rng.usize(..7)];
             let values: Vec<_> = (0..len)
                 .map(|_| {

@@ -10,8 +10,7 @@
 use crate::array::group_fold::{Children, TakeRow};
 use crate::array::meter::Meter;
 use crate::array::read_rows::ReadRows;
-use crate::value::Fault;
-use crate::value::edge::Parents;
+use crate::value::{ArrayRows, Fault};
 use bytemuck::Pod;
 
 /// A scan that knows of the rows before one a single state.
@@ -40,7 +39,7 @@ pub(crate) trait GroupScan<T> {
 /// which those are, if they are not all. Parents are those of an edge to so many groups.
 pub(crate) fn scan_groups<T: Copy, S: GroupScan<T>>(
     (cells, rows): (&[T], &ReadRows<'_>),
-    (parents, groups): (Parents<'_>, usize),
+    (parents, groups): (&ArrayRows, usize),
     (out, presence): (&mut [S::Out], &mut [u64]),
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
@@ -52,13 +51,10 @@ pub(crate) fn scan_groups<T: Copy, S: GroupScan<T>>(
     let children = Children { cells, rows, parents };
     // SAFETY: there is a state for each group, and a result for each row.
     unsafe { children.each(meter, &mut States::<T, S> { states: &mut states, out })? };
-    let with_parent = match parents {
-        Parents::Stored(parents) => parents.presence(),
-        Parents::Points(_) => None,
-    };
-    if !(rows.are_all_present() && with_parent.is_none()) {
+    let with_parent = ReadRows::kept(parents);
+    if !(rows.are_all_present() && with_parent.are_all_present()) {
         for (number, word) in presence.iter_mut().enumerate() {
-            *word = rows.word(number) & with_parent.map_or(u64::MAX, |words| words[number]);
+            *word = rows.word(number) & with_parent.word(number);
         }
     }
     Ok(())

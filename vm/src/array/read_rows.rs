@@ -5,6 +5,7 @@ use crate::layout::handle::RawRows;
 use crate::value::ArrayRows;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use bytemuck::Pod;
+use std::ops::Range;
 
 /// The rows of an argument, which are only read.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,22 @@ impl<'f> ReadRows<'f> {
         }
     }
 
+    /// How many rows of a range are present.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    #[inline]
+    pub(crate) fn present_in(&self, range: Range<usize>) -> usize {
+        if self.are_all_present() {
+            return range.len();
+        }
+        let words = range
+            .clone()
+            .step_by(ROWS_OF_A_WORD)
+            .map(|first| (self.word_from(first) & rows_of_word(0, range.end - first)).count_ones() as usize);
+        words.sum()
+    }
+
     /// The cell of a row, whatever stands there if it is missing.
     ///
     /// # Panics
@@ -160,6 +177,9 @@ mod tests {
                     (row..len.min(row + 64)).map(|at| u64::from(read.is_present(at)) << (at - row));
                 assert_eq!(read.word_from(row), expected.sum::<u64>());
             }
+            let range = rng.usize(..=len)..len;
+            let present = range.clone().filter(|row| read.is_present(*row)).count();
+            assert_eq!(read.present_in(range), present);
             // The same, lent with a bitmap that begins within a byte.
             let Some(words) = rows.presence() else { continue };
             let offset = rng.usize(..20);

@@ -68,7 +68,7 @@ pub fn rows() -> Vec<Family> {
             .on_demand(present_indices),
         Family::new(PRESENT_VALUES, &["x"], "The present rows.").cost_of(10).on_demand(present_values),
         Family::new(CONCAT, &["x", "y"], "The rows of x, then those of y.").cost_of(10).on_demand(concat),
-        Family::new(UNIQUE, &["x"], "The present rows without repetition, in order of first appearance.")
+        Family::new(UNIQUE, &["x"], "The present rows without repetition, in order of first appearance. Zeros of both signs are one value, and so are all NaN.")
             .cost_of(30)
             .on_demand(unique),
         Family::new(
@@ -238,7 +238,7 @@ fn unique(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(_)] = args else { return None };
     Some(filling(family, args, args[0].clone(), |call, out| {
         let rows = call.array(0);
-        let mut seen = Distinct::new(rows, false, call.meter())?;
+        let mut seen = Distinct::new(rows, call.meter())?;
         seen.number(&mut [])?;
         for stride in call.meter().strides(seen.len()) {
             seen.firsts()[stride?].iter().try_for_each(|row| out.push_row_of(rows, *row as usize))?;

@@ -27,8 +27,6 @@ const MAX_TABLES: usize = 1 << 16;
 /// The distinct values of an array met so far.
 pub(super) struct Distinct<'r> {
     rows: &'r ArrayRows,
-    /// True if zeros of both signs are one value.
-    joins_zeros: bool,
     meter: &'r Meter<'r>,
     hasher: DefaultHashBuilder,
     tables: Vec<HashTable<Entry>>,
@@ -159,17 +157,12 @@ impl Entry {
 }
 
 impl<'r> Distinct<'r> {
-    /// No values of these rows yet. Floats are compared by their bits, but zeros if they are to be joined.
-    pub(super) fn new(
-        rows: &'r ArrayRows,
-        joins_zeros: bool,
-        meter: &'r Meter<'r>,
-    ) -> Result<Distinct<'r>, Fault> {
+    /// No values of these rows yet. Zeros of both signs are one value, and so are all NaN.
+    pub(super) fn new(rows: &'r ArrayRows, meter: &'r Meter<'r>) -> Result<Distinct<'r>, Fault> {
         let tables = (rows.len() / ROWS_OF_A_TABLE).next_power_of_two().min(MAX_TABLES);
         let (tables, firsts) = ((0..tables).map(|_| HashTable::new()).collect(), meter.vec(0)?);
         Ok(Distinct {
             rows,
-            joins_zeros,
             meter,
             hasher: DefaultHashBuilder::default(),
             tables,
@@ -213,8 +206,8 @@ impl<'r> Distinct<'r> {
     }
 
     fn number_by_hash(&mut self, row: usize) -> Result<usize, Fault> {
-        let Distinct { rows, joins_zeros, hasher, .. } = self;
-        let key = plain_key(rows, row, *joins_zeros);
+        let Distinct { rows, hasher, .. } = self;
+        let key = plain_key(rows, row);
         let hash = key.map_or_else(|| hasher.hash_one(rows.string(row)), |key| hasher.hash_one(key));
         let word = key.unwrap_or(hash);
         let hash_of = |entry: &Entry| match key {
@@ -255,8 +248,8 @@ impl Drop for Distinct<'_> {
     }
 }
 
-/// The bits of a plain row; `None` of a string.
-fn plain_key(rows: &ArrayRows, row: usize, joins_zeros: bool) -> Option<u64> {
+/// What tells a plain row from others: its bits, but for floats that are zero or NaN; `None` of a string.
+pub(super) fn plain_key(rows: &ArrayRows, row: usize) -> Option<u64> {
     let element = rows.element();
     if !element.is_plain() {
         return None;
@@ -268,12 +261,16 @@ fn plain_key(rows: &ArrayRows, row: usize, joins_zeros: bool) -> Option<u64> {
         4 => u64::from(bytemuck::cast_slice::<_, u32>(rows.bytes())[row]),
         _ => bytemuck::cast_slice::<_, u64>(rows.bytes())[row],
     };
-    let negative_zero = match element {
-        ScalarType::Float64 | ScalarType::WeakFloat => (-0.0f64).to_bits(),
-        ScalarType::Float32 => u64::from((-0.0f32).to_bits()),
+    let (infinite, sign) = match element {
+        ScalarType::Float64 | ScalarType::WeakFloat => (f64::INFINITY.to_bits(), 1 << 63),
+        ScalarType::Float32 => (u64::from(f32::INFINITY.to_bits()), 1 << 31),
         _ => return Some(bits),
     };
-    Some(if joins_zeros && bits == negative_zero { 0 } else { bits })
+    Some(match bits & !sign {
+        0 => 0,
+        magnitude if magnitude > infinite => infinite + 1,
+        _ => bits,
+    })
 }
 
 #[cfg(test)]
@@ -296,7 +293,7 @@ mod tests {
             let value = |i: i64| Some(ScalarValue::Int64((i * 7919 % 1201 - 600) * factor));
             let rows = ArrayRows::from_values(ScalarType::Int64, &(0..5000).map(value).collect::<Vec<_>>());
             let meter = Meter::of_default();
-            let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
+            let mut distinct = Distinct::new(&rows, &meter).expect("memory");
             assert_eq!(distinct.direct.is_some(), is_close);
             assert_eq!(numbers(&mut distinct), (0..5000).map(|row| row % 1201).collect::<Vec<_>>());
             assert_eq!(distinct.len(), 1201);
@@ -312,7 +309,7 @@ mod tests {
         let rows = ArrayRows::from_values(ScalarType::Int64, &values);
         let limits = MeterLimits { bytes_alive: 9000, ..MeterLimits::DEFAULT };
         let meter = Meter::new(&limits, 0);
-        let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
+        let mut distinct = Distinct::new(&rows, &meter).expect("memory");
         assert!(distinct.direct.is_none());
         assert_eq!(numbers(&mut distinct), (0..5000).map(|row| row % 2).collect::<Vec<_>>());
     }
@@ -337,7 +334,7 @@ mod tests {
         }
         for rows in [integers, texts] {
             let meter = Meter::of_default();
-            let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
+            let mut distinct = Distinct::new(&rows, &meter).expect("memory");
             assert!(distinct.tables.len() > 1);
             assert_eq!(numbers(&mut distinct), expected);
             assert_eq!(distinct.len(), of_values.len());
@@ -345,17 +342,21 @@ mod tests {
     }
 
     #[test]
-    fn zeros_and_texts() {
+    fn zeros_nan_and_texts() {
         let meter = Meter::of_default();
-        let zeros = [0.0, -0.0, 1.0].map(|x| Some(ScalarValue::Float64(x)));
-        let rows = ArrayRows::from_values(ScalarType::Float64, &zeros);
-        for (joins, expected) in [(false, [0, 1, 2]), (true, [0, 0, 1])] {
-            let mut distinct = Distinct::new(&rows, joins, &meter).expect("memory");
-            assert_eq!(numbers(&mut distinct), expected);
+        let floats = [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, -f64::NAN, f64::from_bits(!0)];
+        for element in [ScalarType::Float64, ScalarType::Float32] {
+            let value = |x: f64| match element {
+                ScalarType::Float64 => ScalarValue::Float64(x),
+                _ => ScalarValue::Float32(x as f32),
+            };
+            let rows = ArrayRows::from_values(element, &floats.map(|x| Some(value(x))));
+            let mut distinct = Distinct::new(&rows, &meter).expect("memory");
+            assert_eq!(numbers(&mut distinct), [0, 0, 1, 2, 3, 4, 3, 3]);
         }
         let texts = ["a", "", "a"].map(|text| Some(ScalarValue::Text(text.into())));
         let rows = ArrayRows::from_values(ScalarType::Text, &texts);
-        let mut distinct = Distinct::new(&rows, false, &meter).expect("memory");
+        let mut distinct = Distinct::new(&rows, &meter).expect("memory");
         assert_eq!(numbers(&mut distinct), [0, 1, 0]);
     }
 }

@@ -5,7 +5,7 @@ use crate::array::read_rows::ReadRows;
 use crate::array::row_moves::are_all_rows;
 use crate::array::rows_out::RowsOut;
 use crate::builtins::array::choosing;
-use crate::builtins::distinct::Distinct;
+use crate::builtins::distinct::{Distinct, plain_key};
 use crate::builtins::present::{Cell, Gathered, GroupsOf, Members, check_children};
 use crate::builtins::strings::units::check_length;
 use crate::operator::{Family, KernelCall, Overload};
@@ -144,11 +144,13 @@ fn split_points(
     let rows = call.array(0);
     let mut points = call.meter().vec::<usize>(rows.len() + first.len())?;
     first.iter().for_each(|point| points.push(*point));
+    let numbers: &[i64] = &bytemuck::cast_slice(rows.bytes())[..rows.len()];
     for stride in call.meter().strides(rows.len()) {
         for row in stride? {
-            let value = rows.get(row).and_then(|row| row.as_i64());
-            let value = value.ok_or_else(|| refuse(format!("{what} should be full")))?;
-            let point = next(points.last().copied(), value)?;
+            if !rows.is_present(row) {
+                return Err(refuse(format!("{what} should be full")));
+            }
+            let point = next(points.last().copied(), numbers[row])?;
             points.push(point);
         }
     }
@@ -249,7 +251,7 @@ fn group_by(family: &Family, args: &[QType]) -> Option<Overload> {
         if has_nan {
             return Err(refuse("unable to group by NaN".to_owned()));
         }
-        let mut groups = Distinct::new(rows, true, meter)?;
+        let mut groups = Distinct::new(rows, meter)?;
         let mapping = fill_rows(meter, |mapping| {
             let mut out = RowsOut::new(mapping, meter);
             out.resize(ScalarType::Int64, rows.len())?;
@@ -405,15 +407,15 @@ fn each_group(
     }))
 }
 
-/// The values of the present rows of a group, with polls.
+/// The present rows of a group, with polls.
 fn each_present(
     call: &KernelCall<'_>,
     rows: &ArrayRows,
     group: &Members<'_>,
-    mut f: impl FnMut(ScalarValue) -> Result<(), Fault>,
+    mut f: impl FnMut(usize) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     for stride in call.meter().strides(group.count()) {
-        stride?.filter_map(|place| rows.get(group.row(place))).try_for_each(&mut f)?;
+        stride?.map(|place| group.row(place)).filter(|row| rows.is_present(*row)).try_for_each(&mut f)?;
     }
     Ok(())
 }
@@ -422,14 +424,15 @@ fn collapse(family: &Family, args: &[QType]) -> Option<Overload> {
     (args.len() <= 2).then_some(())?;
     each_group(family, args, false, |call, rows, group| {
         let (mut first, mut is_one) = (None, true);
-        each_present(call, rows, group, |value| {
-            match &first {
-                None => first = Some(value),
-                Some(first) => is_one &= *first == value,
-            }
+        each_present(call, rows, group, |row| {
+            let first = *first.get_or_insert(row);
+            is_one &= match plain_key(rows, row) {
+                None => rows.raw(first) == rows.raw(row),
+                key => plain_key(rows, first) == key,
+            };
             Ok(())
         })?;
-        Ok(first.filter(|_| is_one))
+        Ok(first.filter(|_| is_one).and_then(|row| rows.get(row)))
     })
 }
 
@@ -439,8 +442,8 @@ fn agg_join(family: &Family, args: &[QType]) -> Option<Overload> {
     each_group(family, args, false, |call, rows, group| {
         let separator = call.text(call.len() - 1);
         let mut joined: Option<String> = None;
-        each_present(call, rows, group, |value| {
-            let ScalarValue::Text(text) = value else { return Ok(()) };
+        each_present(call, rows, group, |row| {
+            let Some(ScalarValue::Text(text)) = rows.get(row) else { return Ok(()) };
             match &mut joined {
                 None => joined = Some((*text).to_owned()),
                 Some(joined) => {
