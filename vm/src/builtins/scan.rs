@@ -502,22 +502,19 @@ mod tests {
             let (read, meter) = (ReadRows::kept(&rows), Meter::of_default());
             let edge = Edge::from_points(points).expect("an edge");
             let (mapping, groups) = (edge.mapping(), edge.parent_size());
-            let scanned = |scan: &dyn Fn(&[i64], (&mut [i64], &mut [u64])) -> Result<(), Fault>| {
-                let (mut out, mut presence) = (vec![-1; len], vec![u64::MAX; len.div_ceil(64)]);
-                scan(read.all::<i64>().expect("rows in order"), (&mut out, &mut presence)).expect("memory");
-                (out, presence)
-            };
-            let by_parent = scanned(&|cells, out| {
-                scan_groups::<i64, Sum>((cells, &read), (&mapping, groups), out, &meter)
-            });
             let points = edge.split_points().expect("points");
-            let by_range =
-                scanned(&|cells, out| scan_ranges::<i64, Sum>((cells, &read), points, out, &meter));
-            let words = by_range.1.len();
-            assert_eq!(by_range.0, by_parent.0);
-            if !read.are_all_present() {
-                assert_eq!(by_range.1[..words], by_parent.1[..words]);
-            }
+            let scanned = |by_parent: bool| {
+                let (mut out, mut presence) = (vec![-1; len], vec![u64::MAX; len.div_ceil(64)]);
+                let of = (read.all::<i64>().expect("rows in order"), &read);
+                let outcome = match by_parent {
+                    true => {
+                        scan_groups::<i64, Sum>(of, (&mapping, groups), (&mut out, &mut presence), &meter)
+                    }
+                    false => scan_ranges::<i64, Sum>(of, points, (&mut out, &mut presence), &meter),
+                };
+                outcome.map(|()| (out, presence)).expect("memory")
+            };
+            assert_eq!(scanned(true), scanned(false));
         }
     }
 }
