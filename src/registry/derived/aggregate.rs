@@ -66,14 +66,14 @@ fn of_any() -> Vec<OperatorDef> {
             "array.collapse",
             "array._collapse",
             &["x", "into"],
-            "The row that all present rows of a group are, else missing.",
+            "The row that all present rows of a group are, else missing. Without `into`, an array of the one row of all.",
             Rows::ANY,
         ),
         grouped(
             "strings.agg_join",
             "strings._agg_join",
             &["x", "into", "sep"],
-            "The present texts of a group, with a separator between.",
+            "The present texts of a group, with a separator between. Without `into`, an array of the one text of all.",
             Rows::TEXTS,
         )
         .default("sep", Literal::Value(Value::from(""))),

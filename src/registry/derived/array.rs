@@ -141,7 +141,7 @@ fn searchsorted() -> OperatorDef {
     OperatorDef::new(
         "math.searchsorted",
         &["haystack", "needle", "right"],
-        "How many rows of a sorted array are below the needle, or with `right` not above it.",
+        "How many rows of a sorted array are below the needle, or with `right` not above it; a row for each of several needles.",
         |cx| {
             rows_of(cx, 0)?;
             if cx.types[2] != BOOLEAN {
@@ -149,7 +149,8 @@ fn searchsorted() -> OperatorDef {
             }
             let (mut args, _) = cx.common_rows(&[0, 1])?;
             args.push(BOOLEAN);
-            Ok(Resolution { args, result: INT64 })
+            let result = cx.types[1].array().map_or(INT64, |needles| QType::Array(needles.of(ScalarType::Int64)));
+            Ok(Resolution { args, result })
         },
     )
     .default("right", Literal::Value(Value::from(false)))

@@ -52,7 +52,11 @@ pub fn definitions() -> Vec<OperatorDef> {
     let mut all = vec![
         reduction(SUM, "nd._sum", "Sum along axes; integers and truths are added as INT64.")
             .with_facts(reducing().with_linear(IN_FIRST)),
-        reduction("nd.prod", "nd._prod", "Product along axes; of integers and truths as INT64."),
+        reduction(
+            "nd.prod",
+            "nd._prod",
+            "Product along axes, by leaves and halves as sums are; of integers and truths as INT64.",
+        ),
         reduction(MEAN, "nd._mean", "Mean along axes; NaN without elements.")
             .with_facts(reducing().with_linear(IN_FIRST)),
         reduction("nd.min", "nd._min", "The least element along axes; NaN if there is one.")

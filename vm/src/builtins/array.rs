@@ -9,6 +9,7 @@ use crate::operator::{Family, KernelCall, Overload};
 use crate::value::array::cell_size;
 use crate::value::qtype::{BOOLEAN, INT64};
 use crate::value::{ArrayClass, ArrayRows, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
+use bytemuck::Pod;
 use std::ops::Range;
 
 /// Name of `array.at`.
@@ -82,7 +83,7 @@ pub fn rows() -> Vec<Family> {
         Family::new(
             SEARCHSORTED,
             &["haystack", "needle", "right"],
-            "How many rows of a sorted array are below the needle, or with `right` not above it.",
+            "How many rows of a sorted array are below the needle, or with `right` not above it; a row for each of several needles.",
         )
         .cost_of(20)
         .on_demand(search),
@@ -283,21 +284,25 @@ fn inverse_mapping(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 fn search(family: &Family, args: &[QType]) -> Option<Overload> {
-    let [QType::Array(t), QType::Scalar(needle), right] = args else { return None };
+    let [QType::Array(t), needle, right] = args else { return None };
+    if needle.array().map_or(needle.scalar(), |of| Some(of.element)) != Some(t.element)
+        || needle.is_optional()
+        || *right != BOOLEAN
+    {
+        return None;
+    }
+    let of_needles = needle.array().map(|needles| QType::Array(needles.of(ScalarType::Int64)));
     macro_rules! kernel {
         ($rust:ty) => {
-            family.make_general(args, INT64, |call| {
-                let (rows, right) = (call.array(0), call.plain::<bool>(2));
-                let needle = call.plain::<$rust>(1);
-                let cells: &[$rust] = &bytemuck::cast_slice(rows.bytes())[..rows.len()];
-                let below = cells.partition_point(|x| *x < needle || (right && *x == needle));
-                call.set_plain(below as i64);
-                Ok(())
-            })
+            match &of_needles {
+                Some(result) => family.make_general(args, result.clone(), search_rows::<$rust>),
+                None => family.make_general(args, INT64, |call| {
+                    let place = place_of(call.array(0), call.plain::<$rust>(1), call.plain::<bool>(2));
+                    call.set_plain(place);
+                    Ok(())
+                }),
+            }
         };
-    }
-    if t.element != *needle || *right != BOOLEAN {
-        return None;
     }
     Some(match t.element {
         ScalarType::Int32 => kernel!(i32),
@@ -306,6 +311,30 @@ fn search(family: &Family, args: &[QType]) -> Option<Overload> {
         ScalarType::Float64 => kernel!(f64),
         _ => return None,
     })
+}
+
+/// How many rows of a sorted array are below a needle, or not above it.
+fn place_of<T: Pod + PartialOrd>(rows: &ArrayRows, needle: T, right: bool) -> i64 {
+    let cells: &[T] = &bytemuck::cast_slice(rows.bytes())[..rows.len()];
+    cells.partition_point(|x| *x < needle || (right && *x == needle)) as i64
+}
+
+/// The same of each row of an array of needles.
+fn search_rows<T: Pod + PartialOrd>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
+    let (rows, needles, right) = (call.array(0), call.array(1), call.plain::<bool>(2));
+    let meter = call.meter();
+    let mut out = call.rows_out(ScalarType::Int64, needles.len())?;
+    let places: &mut [i64] = bytemuck::cast_slice_mut(out.bytes_mut());
+    let wanted: &[T] = &bytemuck::cast_slice(needles.bytes())[..needles.len()];
+    for stride in meter.strides(needles.len()) {
+        for needle in stride? {
+            places[needle] = place_of(rows, wanted[needle], right);
+        }
+    }
+    if let Some(words) = needles.presence() {
+        out.presence_mut()?.copy_from_slice(words);
+    }
+    Ok(())
 }
 
 fn shape_of(family: &Family, args: &[QType]) -> Option<Overload> {

@@ -24,6 +24,9 @@ const ROWS_OF_A_TABLE: usize = 1 << 16;
 /// Most tables: 16 bits of a hash choose one, others find the entry in it.
 const MAX_TABLES: usize = 1 << 16;
 
+/// Integers of a table that stays in the second cache.
+const SMALL_TABLE: usize = 1 << 16;
+
 /// The distinct values of an array met so far.
 pub(super) struct Distinct<'r> {
     rows: &'r ArrayRows,
@@ -68,7 +71,9 @@ impl<'r> Direct<'r> {
         };
         let Some((least, greatest)) = ends else { return Ok(None) };
         let distances = greatest.abs_diff(least);
-        if distances >= (2 * rows.len()) as u64 {
+        // Zeros of a table take less time than a hash of each row.
+        let most = (2 * rows.len()).max((16 * rows.len()).min(SMALL_TABLE));
+        if distances >= most as u64 {
             return Ok(None);
         }
         // Where there is no memory for so many, there may be enough for a hash of the few that are met.

@@ -197,7 +197,7 @@ fn division() -> Vec<Family> {
         Family::new(
             MOD,
             &["x", "y"],
-            "Remainder of floordiv, with the divisor's sign. A zero divisor raises.",
+            "Remainder of floordiv, with the divisor's sign: of floats `x - math.floordiv(x, y)*y`, rounded twice. A zero divisor raises.",
         )
         .rare_cells(recipes::floor_mod)
         .cost_of(8)

@@ -43,6 +43,8 @@ const AT_ONCE: &[&str] = &[
     "array.slice",
     "edge.child_size",
     "edge.parent_size",
+    // Here of ranges.
+    "edge.sizes",
     "edge.to_scalar",
     "math.searchsorted",
     "nd.get",
