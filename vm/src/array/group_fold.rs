@@ -11,22 +11,18 @@
 //! where groups are large; where they are small, each has a call of its own.
 
 use crate::array::block::rows_of_word;
-use crate::array::fold_memory::{of_word, to_word};
+use crate::array::group_ranges::fold_ranges;
 use crate::array::meter::{Meter, Scratch};
 use crate::array::read_rows::ReadRows;
-use crate::array::row_fold::{ElementOf, RowFold};
+use crate::array::row_fold::{RowFold, element_of};
 use crate::array::rows_out::RowsOut;
 use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::edge::Parents;
 use crate::value::{ArrayRows, Edge, Fault};
-use crate::vector::Level;
 use crate::vector::fold::{Fold, SUMS, join_leaves};
 use crate::vector::leaves::Leaves;
-use crate::vector::level::Loop;
 use crate::vector::spread::LEAF;
 use bytemuck::{Pod, Zeroable};
-use std::any::TypeId;
-use std::ops::Range;
 
 type Part<R> = <<R as RowFold>::Fold as Fold>::Part;
 
@@ -154,14 +150,6 @@ impl<T: Copy> Children<'_, T> {
     }
 }
 
-/// What a row is folded as. Which rows are missing cannot be foreseen.
-#[inline(always)]
-fn element_of<R: RowFold>(cell: R::Row, is_present: bool) -> ElementOf<R> {
-    // As words: of floats, the choice would be a branch.
-    let (found, missing) = (to_word(R::element(cell)), to_word(R::MISSING));
-    of_word(std::hint::select_unpredictable(is_present, found, missing))
-}
-
 /// Groups that are known by one part each.
 struct Parts<'p, R: RowFold>(&'p mut [Part<R>]);
 
@@ -206,76 +194,6 @@ fn fold_into_parts<R: RowFold<Row: Pod>>(
         let present = counts.get(group).map_or(1, |count| counted(*count)[1]);
         Ok(R::result(R::Fold::finish(parts[group], present), present as u64))
     })
-}
-
-/// Leaves between two questions whether to stop.
-const LEAVES_AT_ONCE: usize = 512;
-
-/// Folds ranges of rows, each by itself.
-fn fold_ranges<R: RowFold<Row: Pod>>(
-    (cells, rows): (&[R::Row], &ReadRows<'_>),
-    points: &[usize],
-    out: &mut RowsOut<'_>,
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
-    // Rows that are elements need not be laid out.
-    let is_element = TypeId::of::<R::Row>() == TypeId::of::<ElementOf<R>>();
-    let elements = bytemuck::try_cast_slice::<_, ElementOf<R>>(cells).ok();
-    let elements = elements.filter(|_| is_element && rows.are_all_present());
-    let (mut values, mut leaves, mut stopped) = ([R::MISSING; LEAF], 0, false);
-    out.fill_plain(points.len() - 1, |group| {
-        let (range, mut first) = (points[group]..points[group + 1], points[group]);
-        let folded = join_leaves::<R::Fold>(range.len(), &mut |count| {
-            leaves += 1;
-            stopped = stopped || leaves % LEAVES_AT_ONCE == 0 && meter.stop();
-            let leaf = first..first + if stopped { 0 } else { count };
-            first += count;
-            match elements {
-                Some(elements) => leaf_of::<R>(&elements[leaf]),
-                None => leaf_of::<R>(lay_out::<R>(&mut values, (cells, rows), leaf)),
-            }
-        });
-        Ok(R::result(folded, rows.present_in(range) as u64))
-    })?;
-    meter.poll()
-}
-
-/// Rows of a leaf as elements.
-fn lay_out<'v, R: RowFold>(
-    values: &'v mut [ElementOf<R>; LEAF],
-    (cells, rows): (&[R::Row], &ReadRows<'_>),
-    leaf: Range<usize>,
-) -> &'v [ElementOf<R>] {
-    let values = &mut values[..leaf.len()];
-    for (place, values) in values.chunks_mut(ROWS_OF_A_WORD).enumerate() {
-        let first = leaf.start + place * ROWS_OF_A_WORD;
-        let (cells, mut present) = (&cells[first..], rows.word_from(first));
-        for (cell, value) in cells.iter().zip(values) {
-            *value = element_of::<R>(*cell, present & 1 == 1);
-            present >>= 1;
-        }
-    }
-    values
-}
-
-/// What is known of a leaf. Few elements are not worth other instructions.
-#[inline(always)]
-fn leaf_of<R: RowFold>(values: &[ElementOf<R>]) -> Part<R> {
-    match values.len() < ROWS_OF_A_WORD {
-        true => R::Fold::leaf(values),
-        false => Level::best().run(LeafOf::<R>(values)),
-    }
-}
-
-struct LeafOf<'v, R: RowFold>(&'v [ElementOf<R>]);
-
-impl<R: RowFold> Loop for LeafOf<'_, R> {
-    type Output = Part<R>;
-
-    #[inline(always)]
-    fn run(self) -> Part<R> {
-        R::Fold::leaf(self.0)
-    }
 }
 
 /// Groups whose rows go to places of their own: to the lanes of each leaf in turn, and behind those of the last leaf the rows

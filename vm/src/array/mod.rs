@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! map     f(x0, y0), f(x1, y1), …     block, block_loops, block_rows, block_select      walks: nd_walk
-//! fold    x0 · x1 · x2 · …            fold_kernel, row_fold, group_fold, nd_pairs       runs of elements: runs
-//! scan    x0, x0 + x1, …              scan, group_scan
+//! fold    x0 · x1 · x2 · …            fold_kernel, row_fold, nd_pairs                    runs of elements: runs
+//! scan    x0, x0 + x1, …              scan
+//! groups  x0 · x2, x1 · x3, …         group_fold, group_rows, group_scan                 ranges of rows: group_ranges
 //! move    x[i0], x[i1], …             row_moves, runs_copied
 //! ```
 //!
@@ -25,6 +26,7 @@ mod fold_memory;
 mod fold_results;
 pub mod function;
 pub(crate) mod group_fold;
+pub(crate) mod group_ranges;
 pub(crate) mod group_rows;
 pub(crate) mod group_scan;
 pub mod meter;

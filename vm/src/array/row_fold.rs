@@ -12,6 +12,7 @@
 
 use crate::array::block::{Column, rows_of_word};
 use crate::array::fold_kernel::{Cut, FoldKernel, Folded, Known, take, take_lanes_of};
+use crate::array::fold_memory::{of_word, to_word};
 use crate::array::fold_results::results;
 use crate::array::runs::Runs;
 use crate::layout::PlainSlot;
@@ -49,6 +50,14 @@ pub(crate) trait RowFold: 'static {
 
 /// What a row is folded as.
 pub(crate) type ElementOf<R> = <<R as RowFold>::Fold as Fold>::Element;
+
+/// What a row is folded as. Which rows are missing cannot be foreseen.
+#[inline(always)]
+pub(crate) fn element_of<R: RowFold>(cell: R::Row, is_present: bool) -> ElementOf<R> {
+    // As words: of floats, the choice would be a branch.
+    let (found, missing) = (to_word(R::element(cell)), to_word(R::MISSING));
+    of_word(std::hint::select_unpredictable(is_present, found, missing))
+}
 
 /// The sum; 0 without rows. Integers wrap.
 pub(crate) struct SumOf<T>(PhantomData<T>);

@@ -11,9 +11,9 @@
 //! A scan that knows of a group's rows only a sum, the greatest or how many there were takes the rows of all groups
 //! as they come (`vm/src/array/group_scan.rs`). Running sums and numbers of all rows are members of regions (`vm/src/array/scan.rs`).
 
+use crate::array::group_ranges::scan_ranges;
 use crate::array::group_scan::{GroupScan, scan_groups};
-use crate::array::meter::{Meter, STRIDE, Scratch};
-use crate::array::read_rows::ReadRows;
+use crate::array::meter::{Meter, Scratch};
 use crate::array::scan::{Running, ScanKernel, TOGETHER, scan_rows};
 use crate::builtins::present::{Cell, Gathered, GroupsOf, Present, Unit, check_children, with_number};
 use crate::builtins::rows_so_far::{RowsSoFar, RunningMax, RunningSum};
@@ -299,61 +299,6 @@ fn run_as_they_come<T: Cell, S: GroupScan<T>>(call: &mut KernelCall<'_>) -> Resu
     Ok(true)
 }
 
-/// As [`scan_groups`], of groups that are ranges of rows.
-fn scan_ranges<T: Copy, S: GroupScan<T>>(
-    (cells, rows): (&[T], &ReadRows<'_>),
-    points: &[usize],
-    (out, presence): (&mut [S::Out], &mut [u64]),
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
-    let (are_all_present, mut since_poll) = (rows.are_all_present(), 0);
-    for pair in points.windows(2) {
-        let mut state = S::START;
-        for first in (pair[0]..pair[1]).step_by(STRETCH) {
-            let stretch = first..pair[1].min(first + STRETCH);
-            let (cells, out) = (&cells[stretch.clone()], &mut out[stretch.clone()]);
-            match are_all_present {
-                true => scan_rows::<T, S>(&mut state, cells, out),
-                false => scan_present::<T, S>(&mut state, cells, out, |row| rows.word_from(first + row)),
-            }
-            since_poll += stretch.len();
-        }
-        // Groups without rows take time as well.
-        since_poll += 1;
-        if since_poll >= STRIDE {
-            meter.poll()?;
-            since_poll = 0;
-        }
-    }
-    if !are_all_present {
-        presence.iter_mut().enumerate().for_each(|(number, word)| *word = rows.word(number));
-    }
-    Ok(())
-}
-
-/// Rows that are scanned together.
-const STRETCH: usize = 1 << 10;
-
-/// Scans rows of which some may be missing; a function gives the presence of those of a word from a row on.
-fn scan_present<T: Copy, S: GroupScan<T>>(
-    state: &mut S::State,
-    cells: &[T],
-    out: &mut [S::Out],
-    word_from: impl Fn(usize) -> u64,
-) {
-    let words = cells.chunks(ROWS_OF_A_WORD).zip(out.chunks_mut(ROWS_OF_A_WORD)).enumerate();
-    for (number, (cells, out)) in words {
-        let mut present = word_from(number * ROWS_OF_A_WORD);
-        for (cell, out) in cells.iter().zip(out) {
-            match present & 1 == 1 {
-                true => *out = S::next(state, *cell),
-                false => S::skip(state),
-            }
-            present >>= 1;
-        }
-    }
-}
-
 /// Writes a result for each value.
 fn write<T, R>(of: Group<'_, T, R>, f: impl Fn(usize) -> R) -> Result<(), Fault> {
     let Group { rows, out, meter, .. } = of;
@@ -462,59 +407,4 @@ fn softmax<T: Copy, R: SummedFloat + Default>(
         }
     }
     write(Group { rows: x, option: beta, out, meter }, |value| R::of(powers[value] / sum))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::value::{ArrayRows, Edge, ScalarValue};
-    use fastrand::Rng;
-
-    /// A running sum that says how many rows were missing before.
-    struct Sum;
-
-    impl GroupScan<i64> for Sum {
-        type State = [i64; 2];
-        type Out = i64;
-        const START: [i64; 2] = [0; 2];
-
-        fn next(state: &mut [i64; 2], cell: i64) -> i64 {
-            state[0] += cell;
-            state[0] * 1000 + state[1]
-        }
-
-        fn skip(state: &mut [i64; 2]) {
-            state[1] += 1;
-        }
-    }
-
-    #[test]
-    fn ranges_are_scanned_as_the_same_groups_by_parents_are() {
-        let mut rng = Rng::with_seed(13);
-        for round in 0..100 {
-            let (len, share) = (rng.usize(..300), [1.0, 0.6][round % 2]);
-            let mut points: Vec<usize> =
-                (0..rng.usize(..9)).map(|_| rng.usize(..=len)).chain([0, len]).collect();
-            points.sort_unstable();
-            let mut value = || (rng.f64() < share).then(|| ScalarValue::Int64(rng.i64(0..100)));
-            let rows =
-                ArrayRows::from_values(ScalarType::Int64, &(0..len).map(|_| value()).collect::<Vec<_>>());
-            let (read, meter) = (ReadRows::kept(&rows), Meter::of_default());
-            let edge = Edge::from_points(points).expect("an edge");
-            let (mapping, groups) = (edge.mapping(), edge.parent_size());
-            let points = edge.split_points().expect("points");
-            let scanned = |by_parent: bool| {
-                let (mut out, mut presence) = (vec![-1; len], vec![u64::MAX; len.div_ceil(64)]);
-                let of = (read.all::<i64>().expect("rows in order"), &read);
-                let outcome = match by_parent {
-                    true => {
-                        scan_groups::<i64, Sum>(of, (&mapping, groups), (&mut out, &mut presence), &meter)
-                    }
-                    false => scan_ranges::<i64, Sum>(of, points, (&mut out, &mut presence), &meter),
-                };
-                outcome.map(|()| (out, presence)).expect("memory")
-            };
-            assert_eq!(scanned(true), scanned(false));
-        }
-    }
 }
