@@ -5,7 +5,7 @@
 //! 3.5 ─── 1 ────▶ 2.0 at place 4, 6 rows so far     3.5 at place 6, 7 rows
 //! ```
 
-use crate::array::group_fold::{Children, TakeRow};
+use crate::array::children::{Children, TakeRow};
 use crate::array::meter::{Meter, STRIDE};
 use crate::array::read_rows::ReadRows;
 use crate::array::rows_out::RowsOut;

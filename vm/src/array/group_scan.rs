@@ -7,7 +7,7 @@
 //!
 //! The results are those of the rows of each group, gathered and scanned by themselves.
 
-use crate::array::group_fold::{Children, TakeRow};
+use crate::array::children::{Children, TakeRow};
 use crate::array::meter::Meter;
 use crate::array::read_rows::ReadRows;
 use crate::value::{ArrayRows, Fault};

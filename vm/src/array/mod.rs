@@ -4,7 +4,7 @@
 //! map     f(x0, y0), f(x1, y1), …     block, block_loops, block_rows, block_select      walks: nd_walk
 //! fold    x0 · x1 · x2 · …            fold_kernel, row_fold, nd_pairs                    runs of elements: runs
 //! scan    x0, x0 + x1, …              scan
-//! groups  x0 · x2, x1 · x3, …         group_fold, group_rows, group_scan                 ranges of rows: group_ranges
+//! groups  x0 · x2, x1 · x3, …         children, group_fold, group_rows, group_scan       ranges of rows: group_ranges
 //! move    x[i0], x[i1], …             row_moves, runs_copied
 //! ```
 //!
@@ -21,6 +21,7 @@ pub mod block;
 pub(crate) mod block_loops;
 pub(crate) mod block_rows;
 pub mod block_select;
+mod children;
 pub(crate) mod fold_kernel;
 mod fold_memory;
 mod fold_results;

@@ -1,0 +1,67 @@
+//! Children as they come, each with its parent: what folds and scans of all groups at once go over.
+
+use crate::array::block::rows_of_word;
+use crate::array::meter::Meter;
+use crate::array::read_rows::ReadRows;
+use crate::value::array::ROWS_OF_A_WORD;
+use crate::value::{ArrayRows, Fault};
+
+/// Rows and the parent of each.
+pub(super) struct Children<'c, T> {
+    pub(super) cells: &'c [T],
+    pub(super) rows: &'c ReadRows<'c>,
+    pub(super) parents: &'c ArrayRows,
+}
+
+/// What rows are taken in by. No closure: two loops take rows, and a closure that two loops call is not inlined.
+pub(super) trait TakeRow<T> {
+    /// Takes in a row that has a parent.
+    ///
+    /// # Safety
+    /// There is a group with this number, and a row with that.
+    unsafe fn take(&mut self, parent: usize, row: usize, cell: T, is_present: bool);
+}
+
+impl<T: Copy> Children<'_, T> {
+    /// Takes in each row that has a parent.
+    ///
+    /// # Safety
+    /// What takes them knows all groups of the edge, and all rows.
+    pub(super) unsafe fn each(&self, meter: &Meter<'_>, taking: &mut impl TakeRow<T>) -> Result<(), Fault> {
+        let parents = self.parents;
+        let (ids, with_parent) = (bytemuck::cast_slice::<_, i64>(parents.bytes()), ReadRows::kept(parents));
+        let are_all_there = self.rows.are_all_present() && with_parent.are_all_present();
+        for stride in meter.strides(self.cells.len()) {
+            let stride = stride?;
+            let (cells, ids) = (&self.cells[stride.clone()], &ids[stride.clone()]);
+            if are_all_there {
+                for (row, (cell, parent)) in (stride.start..).zip(cells.iter().zip(ids)) {
+                    // SAFETY: the caller's promise; the parents of an edge are groups of it.
+                    unsafe { taking.take(*parent as usize, row, *cell, true) };
+                }
+                continue;
+            }
+            let words = cells.chunks(ROWS_OF_A_WORD).zip(ids.chunks(ROWS_OF_A_WORD));
+            for (number, (cells, ids)) in (stride.start / ROWS_OF_A_WORD..).zip(words) {
+                let (with_parent, mut present) = (with_parent.word(number), self.rows.word(number));
+                let rows = (number * ROWS_OF_A_WORD..).zip(cells.iter().zip(ids));
+                if with_parent == rows_of_word(0, cells.len()) {
+                    for (row, (cell, parent)) in rows {
+                        // SAFETY: as above.
+                        unsafe { taking.take(*parent as usize, row, *cell, present & 1 == 1) };
+                        present >>= 1;
+                    }
+                    continue;
+                }
+                for (row, (cell, parent)) in rows {
+                    let place = row % ROWS_OF_A_WORD;
+                    if with_parent >> place & 1 == 1 {
+                        // SAFETY: as above.
+                        unsafe { taking.take(*parent as usize, row, *cell, present >> place & 1 == 1) };
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
