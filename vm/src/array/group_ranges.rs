@@ -8,7 +8,7 @@
 //! The results are those of groups by the parents of their rows (`vm/src/array/group_fold.rs`, `group_scan.rs`).
 
 use crate::array::group_scan::GroupScan;
-use crate::array::meter::{Meter, STRIDE};
+use crate::array::meter::Meter;
 use crate::array::read_rows::ReadRows;
 use crate::array::row_fold::{ElementOf, RowFold, element_of};
 use crate::array::rows_out::RowsOut;
@@ -102,7 +102,7 @@ pub(crate) fn scan_ranges<T: Copy, S: GroupScan<T>>(
     (out, presence): (&mut [S::Out], &mut [u64]),
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let (are_all_present, mut since_poll) = (rows.are_all_present(), 0);
+    let (are_all_present, mut pace) = (rows.are_all_present(), meter.pace());
     for pair in points.windows(2) {
         let mut state = S::START;
         for first in (pair[0]..pair[1]).step_by(STRETCH) {
@@ -112,14 +112,10 @@ pub(crate) fn scan_ranges<T: Copy, S: GroupScan<T>>(
                 true => scan_rows::<T, S>(&mut state, cells, out),
                 false => scan_present::<T, S>(&mut state, cells, out, |row| rows.word_from(first + row)),
             }
-            since_poll += stretch.len();
+            pace.over(stretch.len())?;
         }
         // Groups without rows take time as well.
-        since_poll += 1;
-        if since_poll >= STRIDE {
-            meter.poll()?;
-            since_poll = 0;
-        }
+        pace.over(1)?;
     }
     if !are_all_present {
         presence.iter_mut().enumerate().for_each(|(number, word)| *word = rows.word(number));

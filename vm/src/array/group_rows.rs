@@ -6,7 +6,7 @@
 //! ```
 
 use crate::array::children::{Children, TakeRow};
-use crate::array::meter::{Meter, STRIDE};
+use crate::array::meter::Meter;
 use crate::array::read_rows::ReadRows;
 use crate::array::rows_out::RowsOut;
 use crate::layout::PlainSlot;
@@ -105,7 +105,7 @@ pub(crate) fn fold_in_turn<F: RowsInTurn>(
     let parents = match parents {
         Parents::Stored(parents) => parents,
         Parents::Points(points) => {
-            let mut since_poll = 0;
+            let mut pace = meter.pace();
             out.fill_plain(groups, |group| {
                 let mut state = F::START;
                 for first in (points[group]..points[group + 1]).step_by(ROWS_OF_A_WORD) {
@@ -115,11 +115,7 @@ pub(crate) fn fold_in_turn<F: RowsInTurn>(
                         F::take(&mut state, *cell, present & 1 == 1);
                         present >>= 1;
                     }
-                    since_poll += ROWS_OF_A_WORD;
-                    if since_poll >= STRIDE {
-                        meter.poll()?;
-                        since_poll = 0;
-                    }
+                    pace.over(ROWS_OF_A_WORD)?;
                 }
                 Ok(F::result(state))
             })?;

@@ -8,7 +8,8 @@
 //! Usage rules for kernels:
 //! 1. An operator on rows charges them once, by [`Meter::rows`], before it goes over them. The machine does this for the
 //!    rows of arguments; what makes more rows than it takes charges the rest.
-//! 2. A loop over rows goes by [`Meter::strides`], or calls [`Meter::poll`] at least every [`STRIDE`] rows.
+//! 2. A loop over rows goes by [`Meter::strides`], tells a [`Pace`] of each stretch, or calls [`Meter::poll`] at least every
+//!    [`STRIDE`] rows.
 //! 3. Memory that grows with rows comes from [`Meter::vec`] or [`RowsOut`](crate::array::rows_out::RowsOut).
 //! 4. Long pure functions take [`Meter::stop`] and end early if it says so; their caller polls before it uses the
 //!    result.
@@ -183,6 +184,11 @@ impl<'r> Meter<'r> {
         MeteredRanges { stride: SLOW_STRIDE, ..self.strides(rows) }
     }
 
+    /// Polls for a loop that goes over rows in stretches of any size.
+    pub(crate) fn pace(&self) -> Pace<'_> {
+        Pace { meter: self, since_poll: 0 }
+    }
+
     /// An empty vector with room for so many items, which count until it goes.
     ///
     /// # Errors
@@ -243,6 +249,29 @@ impl Account for Meter<'_> {
 
     fn ask(&self) -> Result<(), Exhausted> {
         self.watch.map_or(Ok(()), Watch::ask)
+    }
+}
+
+/// Rows since the last poll; see [`Meter::pace`].
+#[derive(Debug)]
+pub(crate) struct Pace<'m> {
+    meter: &'m Meter<'m>,
+    since_poll: usize,
+}
+
+impl Pace<'_> {
+    /// Notes rows that are gone over, and polls once they are [`STRIDE`].
+    ///
+    /// # Errors
+    /// The run has to stop.
+    #[inline]
+    pub(crate) fn over(&mut self, rows: usize) -> Result<(), Fault> {
+        self.since_poll += rows;
+        if self.since_poll < STRIDE {
+            return Ok(());
+        }
+        self.since_poll = 0;
+        self.meter.poll()
     }
 }
 

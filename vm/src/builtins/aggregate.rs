@@ -7,7 +7,7 @@
 
 use crate::array::group_fold::{counted, counts_of_groups, fold_groups};
 use crate::array::group_rows::{PlaceOfBest, ProductOf, fold_in_turn};
-use crate::array::meter::{Meter, STRIDE};
+use crate::array::meter::Meter;
 use crate::array::read_rows::ReadRows;
 use crate::array::row_fold::{
     ALL, ANY, BestOf, COUNT, MeanOf, RowFold, SumOf, count_of_rows, fold_of_rows, fold_present,
@@ -211,13 +211,9 @@ fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
         if at_once(&rows, edge, &mut out, meter)? {
             return meter.poll();
         }
-        let mut since_poll = 0;
+        let mut pace = meter.pace();
         let mut folded = |present: Present<'_, T>| {
-            since_poll += present.size + 1;
-            if since_poll >= STRIDE {
-                meter.poll()?;
-                since_poll = 0;
-            }
+            pace.over(present.size + 1)?;
             Ok(f(present, option, &stop))
         };
         if let Some(groups) = SideBySide::new(&rows, edge, meter)? {

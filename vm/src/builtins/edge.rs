@@ -1,6 +1,6 @@
 //! `edge.*`, and what else goes along an edge: expanding, collapsing, joining, quantiles.
 
-use crate::array::meter::{Meter, STRIDE};
+use crate::array::meter::Meter;
 use crate::array::read_rows::ReadRows;
 use crate::array::row_moves::are_all_rows;
 use crate::array::rows_out::RowsOut;
@@ -393,13 +393,9 @@ fn each_group(
         let mut rows_out = std::mem::replace(call.array_rows_out(), ArrayRows::new(t.element));
         rows_out.start(t.element);
         let mut out = RowsOut::new(&mut rows_out, meter);
-        let mut since_poll = 0;
+        let mut pace = meter.pace();
         let filled = groups.iter().try_for_each(|group| {
-            since_poll += group.count() + 1;
-            if since_poll >= STRIDE {
-                meter.poll()?;
-                since_poll = 0;
-            }
+            pace.over(group.count() + 1)?;
             out.push(f(call, rows, &group)?.as_ref())
         });
         *call.array_rows_out() = rows_out;

@@ -5,7 +5,7 @@
 //! (300, 2) -> (2)     columns side by side, by rows of the array; or gathered, up to sixteen groups at a time
 //! ```
 
-use crate::array::meter::{Meter, STRIDE};
+use crate::array::meter::Meter;
 use crate::array::runs::{Runs, result_shape, runs};
 use crate::layout::PlainSlot;
 use crate::operator::KernelCall;
@@ -101,16 +101,11 @@ fn reduce_with<T: NdCell, R: NdCell + PlainSlot>(
     };
     let shape = result_shape(view.shape(), axes, result);
     let mut cells = call.nd_out(result, &shape)?.chunks_exact_mut(size_of::<R>());
-    let mut since_poll = 0;
+    let mut pace = meter.pace();
     each_group(meter, &view, (kept, sorted), &mut |values: &[T]| {
         let cell = cells.next().expect("the result has a cell for each group");
         cell.copy_from_slice(bytemuck::bytes_of(&f(values)?));
-        since_poll += values.len() + 1;
-        if since_poll >= STRIDE {
-            since_poll = 0;
-            meter.poll()?;
-        }
-        Ok(())
+        pace.over(values.len() + 1)
     })?;
     meter.poll()
 }

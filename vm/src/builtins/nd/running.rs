@@ -150,13 +150,9 @@ fn running<T: NdCell, R: NdCell + bytemuck::Pod>(
     let rows = rows.filter(|axis| shape[*axis] <= STRIDE);
     if let (Some(values), Some(axis)) = (values, rows) {
         let size = shape[axis].max(1);
-        let mut since_poll = 0;
+        let mut pace = meter.pace();
         for (cells, values) in cells.chunks_mut(size * ROWS).zip(values.chunks(size * ROWS)) {
-            since_poll += values.len();
-            if since_poll >= STRIDE {
-                meter.poll()?;
-                since_poll = 0;
-            }
+            pace.over(values.len())?;
             cells.iter_mut().zip(values).for_each(|(cell, x)| *cell = widen(*x));
             running_rows(cells, size, direction, &add);
         }
@@ -256,7 +252,7 @@ fn running_planes<R: Copy>(
     add: impl Fn(R, R) -> R,
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
-    let mut since_poll = 0;
+    let mut pace = meter.pace();
     for (number, block) in cells.chunks_exact_mut((size * inner).max(1)).enumerate() {
         let first = number * size * inner;
         for step in 0..size {
@@ -266,11 +262,7 @@ fn running_planes<R: Copy>(
             };
             for start in (0..inner).step_by(STRIDE) {
                 let count = STRIDE.min(inner - start);
-                since_poll += count;
-                if since_poll >= STRIDE {
-                    meter.poll()?;
-                    since_poll = 0;
-                }
+                pace.over(count)?;
                 let part = |step: usize| {
                     let start = plane(step) * inner + start;
                     start..start + count
