@@ -350,6 +350,12 @@ impl Guards<'_> {
             }
             // Nobody knows how many rows or elements the value has: who uses it is jumped over.
             (QType::Array(_) | QType::NdArray(_), _) => return Ok(made),
+            // What uses an edge raises if it has other rows, and is not jumped over if the mask has none.
+            (QType::Edge(_) | QType::EdgeToScalar(_), mask)
+                if !mask.is_some_and(|mask| self.draft.qtype_of(mask).array().is_some()) =>
+            {
+                return Ok(made);
+            }
             _ => self.draft.value_node(Value::zero(&qtype))?,
         };
         let jump = self.exact(core::WHERE, &[any, made, default], span)?;
