@@ -352,7 +352,7 @@ impl Guards<'_> {
             (QType::Array(_) | QType::NdArray(_), _) => return Ok(made),
             // What uses an edge raises if it has other rows, and is not jumped over if the mask has none.
             (QType::Edge(_) | QType::EdgeToScalar(_), mask)
-                if !mask.is_some_and(|mask| self.draft.qtype_of(mask).array().is_some()) =>
+                if mask.is_none_or(|mask| self.draft.qtype_of(mask).array().is_none()) =>
             {
                 return Ok(made);
             }
