@@ -8,7 +8,7 @@
 //! Usage rules for kernels:
 //! 1. An operator on rows charges them once, by [`Meter::rows`], before it goes over them. The machine does this for the
 //!    rows of arguments; what makes more rows than it takes charges the rest.
-//! 2. A loop over rows goes by [`Meter::strides`], tells a [`Pace`] of each stretch, or calls [`Meter::poll`] at least every
+//! 2. A loop over rows goes by [`Meter::strides`], tells a `Pace` of each stretch, or calls [`Meter::poll`] at least every
 //!    [`STRIDE`] rows.
 //! 3. Memory that grows with rows comes from [`Meter::vec`] or [`RowsOut`](crate::array::rows_out::RowsOut).
 //! 4. Long pure functions take [`Meter::stop`] and end early if it says so; their caller polls before it uses the
