@@ -27,6 +27,8 @@ impl<T: Copy> Children<'_, T> {
     ///
     /// # Safety
     /// What takes them knows all groups of the edge, and all rows.
+    // Where it is inlined, what takes rows in has its places in registers.
+    #[inline(always)]
     pub(super) unsafe fn each(&self, meter: &Meter<'_>, taking: &mut impl TakeRow<T>) -> Result<(), Fault> {
         let parents = self.parents;
         let (ids, with_parent) = (bytemuck::cast_slice::<_, i64>(parents.bytes()), ReadRows::kept(parents));

@@ -213,7 +213,7 @@ impl<R: RowFold> TakeRow<R::Row> for Places<'_, R> {
         unsafe {
             let mut next = *self.next.get_unchecked(parent);
             if next.left() == 0 {
-                next = self.go_on(parent);
+                next = go_on(self.groups.get_unchecked_mut(parent), next);
             }
             let place = next.first().wrapping_add(next.left().wrapping_neg() % SUMS as u32);
             let part = self.parts.get_unchecked_mut(place as usize);
@@ -223,11 +223,10 @@ impl<R: RowFold> TakeRow<R::Row> for Places<'_, R> {
     }
 }
 
-impl<R: RowFold> Places<'_, R> {
-    #[inline(never)]
-    fn go_on(&mut self, parent: usize) -> Next {
-        self.groups[parent].go_on(self.next[parent])
-    }
+/// As [`Group::go_on`], out of the loop over rows.
+#[inline(never)]
+fn go_on(group: &mut Group, next: Next) -> Next {
+    group.go_on(next)
 }
 
 fn fold_into_places<R: RowFold<Row: Pod>>(
