@@ -8,7 +8,7 @@
 //! A fold whose parts may be any knows one part of each group. Leaves of any other one depend on how many rows a group has,
 //! which is counted first; a missing row counts as it does alone. The bits are those of the rows of a group gathered and
 //! folded by themselves. Rows that are moved group by group instead, or a leaf of each, leave the first cache, and take longer
-//! where groups are large; where they are small, each has a call of its own.
+//! where groups are large; where they are small, a call for each group takes longer than its rows do.
 
 use crate::array::children::{Children, TakeRow};
 use crate::array::group_ranges::fold_ranges;
@@ -25,7 +25,8 @@ use bytemuck::{Pod, Zeroable};
 
 type Part<R> = <<R as RowFold>::Fold as Fold>::Part;
 
-/// Makes a row for each parent; `false` if rows have to be gathered, which are not one after the other.
+/// Makes a row for each parent. `false`, and nothing is made, if the rows do not stand one after the other in memory or the parent
+/// is no row: then they have to be gathered.
 pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     rows: &ReadRows<'_>,
     edge: &Edge,

@@ -93,7 +93,8 @@ impl<T: Reducible, const GREATEST: bool> RowsInTurn for PlaceOfBest<T, GREATEST>
     }
 }
 
-/// Makes a row for each parent; `false` if rows have to be gathered, which are not one after the other.
+/// Makes a row for each parent. `false`, and nothing is made, if the rows do not stand one after the other in memory or the parent
+/// is no row: then they have to be gathered.
 pub(crate) fn fold_in_turn<F: RowsInTurn>(
     rows: &ReadRows<'_>,
     edge: &Edge,
@@ -101,32 +102,39 @@ pub(crate) fn fold_in_turn<F: RowsInTurn>(
     meter: &Meter<'_>,
 ) -> Result<bool, Fault> {
     let (Some(cells), Some(parents)) = (rows.all::<F::Row>(), edge.parents()) else { return Ok(false) };
-    let groups = edge.parent_size();
-    let parents = match parents {
-        Parents::Stored(parents) => parents,
-        Parents::Points(points) => {
-            let mut pace = meter.pace();
-            out.fill_plain(groups, |group| {
-                let mut state = F::START;
-                for first in (points[group]..points[group + 1]).step_by(ROWS_OF_A_WORD) {
-                    let rows_here = first..points[group + 1].min(first + ROWS_OF_A_WORD);
-                    let mut present = rows.word_from(first);
-                    for cell in &cells[rows_here] {
-                        F::take(&mut state, *cell, present & 1 == 1);
-                        present >>= 1;
-                    }
-                    pace.over(ROWS_OF_A_WORD)?;
-                }
-                Ok(F::result(state))
-            })?;
-            return Ok(true);
+    match parents {
+        Parents::Points(points) => fold_ranges_in_turn::<F>((cells, rows), points, out, meter)?,
+        Parents::Stored(parents) => {
+            let groups = edge.parent_size();
+            let mut states = meter.collect((0..groups).map(|_| F::START))?;
+            // SAFETY: there is a state for each group.
+            unsafe { Children { cells, rows, parents }.each(meter, &mut States::<F>(&mut states))? };
+            out.fill_plain(groups, |group| Ok(F::result(states[group])))?;
         }
-    };
-    let mut states = meter.collect((0..groups).map(|_| F::START))?;
-    // SAFETY: there is a state for each group.
-    unsafe { Children { cells, rows, parents }.each(meter, &mut States::<F>(&mut states))? };
-    out.fill_plain(groups, |group| Ok(F::result(states[group])))?;
+    }
     Ok(true)
+}
+
+/// The same of groups that are ranges of rows: what is known of one stays in registers.
+fn fold_ranges_in_turn<F: RowsInTurn>(
+    (cells, rows): (&[F::Row], &ReadRows<'_>),
+    points: &[usize],
+    out: &mut RowsOut<'_>,
+    meter: &Meter<'_>,
+) -> Result<(), Fault> {
+    let mut pace = meter.pace();
+    out.fill_plain(points.len() - 1, |group| {
+        let (mut state, end) = (F::START, points[group + 1]);
+        for first in (points[group]..end).step_by(ROWS_OF_A_WORD) {
+            let mut present = rows.word_from(first);
+            for cell in &cells[first..end.min(first + ROWS_OF_A_WORD)] {
+                F::take(&mut state, *cell, present & 1 == 1);
+                present >>= 1;
+            }
+            pace.over(ROWS_OF_A_WORD)?;
+        }
+        Ok(F::result(state))
+    })
 }
 
 /// What is known of groups so far.

@@ -51,7 +51,7 @@ pub(crate) trait RowFold: 'static {
 /// What a row is folded as.
 pub(crate) type ElementOf<R> = <<R as RowFold>::Fold as Fold>::Element;
 
-/// What a row is folded as. Which rows are missing cannot be foreseen.
+/// A row as an element, or what a missing row counts as. Which rows are missing cannot be foreseen.
 #[inline(always)]
 pub(crate) fn element_of<R: RowFold>(cell: R::Row, is_present: bool) -> ElementOf<R> {
     // As words: of floats, the choice would be a branch.
