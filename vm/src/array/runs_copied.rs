@@ -3,10 +3,11 @@
 //! ```text
 //! steps   8, run 3: 24      one run of all
 //! steps   8, 0              copied once, and what has been copied again
-//! steps 800, 8              tiles of 8 × 8: eight cells in, eight cells out
+//! steps 800, 8              tiles: what lies together is read at once
 //! steps  24, 8, runs of 3   a loop that knows the size of a run
 //! ```
 
+use crate::vector::crossing::Crossing;
 use std::mem::MaybeUninit;
 
 /// Copies `rows` runs of `run` cells, which follow each other in steps of so many bytes, as runs do.
@@ -32,7 +33,7 @@ pub(super) unsafe fn copy_runs<T: Copy>(
             2 => copy_short_runs::<T, 2>(from, steps, to, rows),
             3 => copy_short_runs::<T, 3>(from, steps, to, rows),
             4 => copy_short_runs::<T, 4>(from, steps, to, rows),
-            _ if steps.1 == cell && run >= TILE => copy_crossing_runs(from, steps.0, to, run, rows),
+            _ if steps.1 == cell => Crossing { from, step: steps.0, to, to_next: run, run, rows }.copy(),
             _ => copy_one_by_one(from, steps, to, run, rows),
         }
     }
@@ -74,52 +75,6 @@ unsafe fn repeat_run<T: Copy>(from: *const T, step: isize, to: *mut T, run: usiz
             to.add(copied).copy_from_nonoverlapping(to, more);
             copied += more;
         }
-    }
-}
-
-/// Rows and columns of a tile that is read along one axis and written along the other.
-const TILE: usize = 8;
-
-/// Copies runs that begin one cell after the other: by tiles, so that what lies together is read at once.
-///
-/// # Safety
-/// As [`copy_short_runs`], for runs of `run` cells that begin at a distance of one cell.
-#[inline(always)]
-unsafe fn copy_crossing_runs<T: Copy>(from: *const T, step: isize, to: *mut T, run: usize, rows: usize) {
-    let (in_tiles, rows_in_tiles) = (run - run % TILE, rows - rows % TILE);
-    let at = |row: usize, index: usize| {
-        from.wrapping_add(row).wrapping_byte_offset(step.wrapping_mul(index as isize))
-    };
-    for row in (0..rows_in_tiles).step_by(TILE) {
-        for index in (0..in_tiles).step_by(TILE) {
-            // SAFETY: the caller's promise; arrays of cells may begin anywhere.
-            unsafe {
-                let lines: [[T; TILE]; TILE] =
-                    std::array::from_fn(|line| at(row, index + line).cast::<[T; TILE]>().read_unaligned());
-                let columns: [[T; TILE]; TILE] =
-                    std::array::from_fn(|column| std::array::from_fn(|line| lines[line][column]));
-                for (column, cells) in columns.into_iter().enumerate() {
-                    to.add((row + column) * run + index).cast::<[T; TILE]>().write(cells);
-                }
-            }
-        }
-        for index in in_tiles..run {
-            for row in row..row + TILE {
-                // SAFETY: the caller's promise.
-                unsafe { to.add(row * run + index).write(at(row, index).read_unaligned()) };
-            }
-        }
-    }
-    let between = size_of::<T>() as isize;
-    // SAFETY: the caller's promise.
-    unsafe {
-        copy_one_by_one(
-            at(rows_in_tiles, 0),
-            (step, between),
-            to.add(rows_in_tiles * run),
-            run,
-            rows - rows_in_tiles,
-        );
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! (4, 5, 6)    strides 240, 48, 8      one run of 120: the bytes as they are
 //! (4, 5)       strides 96, 8           runs of 5, one behind the other
-//! (300, 200)   strides 8, 2400         tiles of 8 × 8: eight runs of eight in, eight runs of eight out
+//! (300, 200)   strides 8, 2400         tiles: what lies together is read at once
 //! ```
 //!
 //! Axes that follow each other in memory are joined first. Elements that are neighbours in memory along another axis than
@@ -13,14 +13,14 @@ use crate::value::array::cell_size;
 use crate::value::nd_type::MAX_RANK;
 use crate::value::nd_view::NdView;
 use crate::value::shape::{Offsets, Shape, Strides};
+use crate::vector::crossing::copy_crossing;
 use std::convert::Infallible;
-use std::ops::Range;
 
 /// Elements of a run that are copied without a question whether to stop.
 const PART: usize = 1 << 14;
 
 /// Columns of tiles that are copied without a question.
-const BAND: usize = 1 << 10;
+const BAND: usize = 1 << 11;
 
 impl NdView<'_> {
     /// Copies the elements, the last axis fastest, to bytes that have room for exactly as many.
@@ -47,10 +47,10 @@ impl NdView<'_> {
         assert_eq!(target.len(), self.len() * cell_size(self.element()), "room for the elements");
         match cell_size(self.element()) {
             _ if self.is_empty() => Ok(()),
-            1 => Copy::<1>::of(self).run::<16, E>(target.as_chunks_mut().0, &mut part),
-            2 => Copy::<2>::of(self).run::<16, E>(target.as_chunks_mut().0, &mut part),
-            4 => Copy::<4>::of(self).run::<16, E>(target.as_chunks_mut().0, &mut part),
-            _ => Copy::<8>::of(self).run::<8, E>(target.as_chunks_mut().0, &mut part),
+            1 => Copy::<1>::of(self).run(target.as_chunks_mut().0, &mut part),
+            2 => Copy::<2>::of(self).run(target.as_chunks_mut().0, &mut part),
+            4 => Copy::<4>::of(self).run(target.as_chunks_mut().0, &mut part),
+            _ => Copy::<8>::of(self).run(target.as_chunks_mut().0, &mut part),
         }
     }
 }
@@ -97,13 +97,13 @@ impl<'v, const SIZE: usize> Copy<'v, SIZE> {
         copy
     }
 
-    fn run<const TILE: usize, E>(&self, target: &mut [[u8; SIZE]], ask: Ask<'_, E>) -> Result<(), E> {
+    fn run<E>(&self, target: &mut [[u8; SIZE]], ask: Ask<'_, E>) -> Result<(), E> {
         let last = self.rank - 1;
         if self.strides[last] == SIZE as isize || self.shape[last] == 1 {
             return self.by_runs(target, ask);
         }
         match (0..last).find(|axis| self.strides[*axis] == SIZE as isize) {
-            Some(across) => self.by_tiles::<TILE, E>(across, target, ask),
+            Some(across) => self.by_tiles(across, target, ask),
             None => self.one_by_one(target, ask),
         }
     }
@@ -112,12 +112,6 @@ impl<'v, const SIZE: usize> Copy<'v, SIZE> {
     #[inline(always)]
     fn cell(&self, at: usize) -> [u8; SIZE] {
         *self.bytes[at..].first_chunk().expect("an element lies inside the bytes")
-    }
-
-    /// As many elements of a run as the array has.
-    #[inline(always)]
-    fn line<const COUNT: usize>(&self, at: usize) -> &[[u8; SIZE]; COUNT] {
-        self.bytes[at..].as_chunks().0.first_chunk().expect("a run lies inside the bytes")
     }
 
     /// Where elements begin in the bytes, and at which cell in the target, without the axes that are left out.
@@ -169,58 +163,23 @@ impl<'v, const SIZE: usize> Copy<'v, SIZE> {
     }
 
     /// The elements of runs along an axis other than the last one.
-    fn by_tiles<const TILE: usize, E>(
-        &self,
-        across: usize,
-        target: &mut [[u8; SIZE]],
-        ask: Ask<'_, E>,
-    ) -> Result<(), E> {
+    fn by_tiles<E>(&self, across: usize, target: &mut [[u8; SIZE]], ask: Ask<'_, E>) -> Result<(), E> {
         let last = self.rank - 1;
         let (rows, columns, step) = (self.shape[across], self.shape[last], self.steps[across]);
+        let (stride, most) = (self.strides[last], PART / columns.min(BAND));
         for (at, to) in self.places(&[across, last]) {
-            for first in (0..rows).step_by(TILE) {
-                let (at, to) = (at + first * SIZE, &mut target[to + first * step..]);
-                let count = TILE.min(rows - first);
+            for first in (0..rows).step_by(most) {
+                let count = most.min(rows - first);
                 for band in (0..columns).step_by(BAND) {
-                    let band = band..columns.min(band + BAND);
-                    ask(count * band.len())?;
-                    self.tiles::<TILE>(at, count, band, to, step);
+                    let run = BAND.min(columns - band);
+                    ask(count * run)?;
+                    let from = (at + first * SIZE).wrapping_add_signed(stride * band as isize);
+                    let to = (&mut target[to + first * step + band..], step);
+                    copy_crossing(self.bytes, (from, stride), to, run, count);
                 }
             }
         }
         Ok(())
-    }
-
-    /// A row of tiles: `count` rows of a band of columns, whose column 0 begins at a byte.
-    #[inline(always)]
-    fn tiles<const TILE: usize>(
-        &self,
-        at: usize,
-        count: usize,
-        band: Range<usize>,
-        to: &mut [[u8; SIZE]],
-        step: usize,
-    ) {
-        let stride = self.strides[self.rank - 1];
-        let column = |number: usize| (at as isize + number as isize * stride) as usize;
-        let mut number = band.start;
-        while count == TILE && number + TILE <= band.end {
-            let lines: [&[[u8; SIZE]; TILE]; TILE] =
-                std::array::from_fn(|line| self.line(column(number + line)));
-            for row in 0..TILE {
-                let cells: &mut [[u8; SIZE]; TILE] =
-                    to[row * step + number..].first_chunk_mut().expect("the target has the tile");
-                for (cell, line) in cells.iter_mut().zip(&lines) {
-                    *cell = line[row];
-                }
-            }
-            number += TILE;
-        }
-        for number in number..band.end {
-            for row in 0..count {
-                to[row * step + number] = self.cell(column(number) + row * SIZE);
-            }
-        }
     }
 }
 

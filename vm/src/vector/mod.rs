@@ -4,6 +4,7 @@
 //! literal folding, tiles and compiled code give the same bits. They are written in portable Rust: none
 //! depends on the platform's mathematics library.
 
+pub mod crossing;
 pub mod extremes;
 pub mod first_stage;
 pub mod float;
