@@ -6,7 +6,7 @@
 //!                                       rows 72 … 75   to the first five
 //! ```
 //!
-//! Sums of floats have eight rows of cells, as a leaf has eight lanes; what may be taken in in any order has one.
+//! Sums have eight rows of cells, as a leaf has eight lanes; what else may be taken in in any order has one.
 
 use crate::array::fold_memory::to_word;
 use crate::vector::Level;
@@ -34,6 +34,9 @@ impl SideBySide {
             (FirstStage::Spread(_) | FirstStage::Sum(SumOf::Halves), _) => None,
             (FirstStage::Least | FirstStage::Greatest, _) => {
                 Some(SideBySide { rows: 1, join: |_, _, _| {}, take: take_extremes::<F> })
+            }
+            (FirstStage::Sum(_), true) => {
+                Some(SideBySide { rows: SUMS, join: join::<F>, take: take_counts::<F> })
             }
             (_, true) => Some(SideBySide { rows: 1, join: |_, _, _| {}, take: take_counts::<F> }),
             (_, false) => Some(SideBySide { rows: SUMS, join: join::<F>, take: take_parts::<F> }),

@@ -36,6 +36,11 @@ impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
                 *best = if Self::is_better(better, *best) { better } else { *best };
             }
         }
+        Some(Self::of_lanes(best, has_nan))
+    }
+
+    #[inline(always)]
+    fn of_lanes<const LANES: usize>(mut best: [T; LANES], mut has_nan: [bool; LANES]) -> (T, bool) {
         let mut lanes = LANES;
         while lanes > 1 {
             lanes /= 2;
@@ -45,7 +50,34 @@ impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
                 has_nan[lane] |= has_nan[lane + lanes];
             }
         }
-        Some((best[0], has_nan[0]))
+        (best[0], has_nan[0])
+    }
+
+    /// The first value that is NaN, or that is as good.
+    #[cold]
+    #[inline(never)]
+    fn first_like(values: &[T], best: T, is_any_nan: bool) -> T {
+        let is_like = |x: &&T| if is_any_nan { is_nan(**x) } else { **x == best };
+        *values.iter().find(is_like).unwrap_or(&best)
+    }
+
+    /// The same of a few values, at least one for each lane; the last lanes may have some of them again.
+    #[inline(always)]
+    fn of_few<const LANES: usize>(values: &[T]) -> (T, bool) {
+        let lanes = |first: usize| values[first..].first_chunk::<LANES>().expect("a value for each lane");
+        let mut best = *lanes(0);
+        let mut has_nan = [false; LANES];
+        // Once more those of the first lanes, if there are no others: a comparison tells of NaN.
+        let last = values.len() - LANES;
+        for first in (LANES.min(last)..values.len()).step_by(LANES) {
+            let more = lanes(first.min(last));
+            for lane in 0..LANES {
+                let x = more[lane];
+                has_nan[lane] |= best[lane].partial_cmp(&x).is_none();
+                best[lane] = if Self::is_better(x, best[lane]) { x } else { best[lane] };
+            }
+        }
+        Self::of_lanes(best, has_nan)
     }
 }
 
@@ -58,16 +90,24 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
     /// elements tells whether either is NaN.
     #[inline(always)]
     fn leaf(values: &[T]) -> T {
-        let (rows, rest) = values.as_chunks::<{ 2 * LANES_OF_BEST }>();
-        let (fours, rest) = rest.as_chunks::<4>();
-        let parts = [Self::of_rows::<LANES_OF_BEST, _>(rows), Self::of_rows::<2, _>(fours)];
-        let has_nan = parts.iter().flatten().any(|(_, has_nan)| *has_nan);
-        let best = parts.into_iter().flatten().map(|(best, _)| best);
-        let best = best.chain(rest.iter().copied()).reduce(Self::join);
-        let best = best.unwrap_or(T::ZERO);
-        let has_nan = has_nan || is_nan(best);
+        let (best, has_nan) = match values.len() {
+            0 => (T::ZERO, false),
+            1 => (values[0], is_nan(values[0])),
+            2..4 => Self::of_few::<2>(values),
+            4..8 => Self::of_few::<4>(values),
+            8..=LANES_OF_BEST => Self::of_few::<8>(values),
+            _ => {
+                let (rows, rest) = values.as_chunks::<{ 2 * LANES_OF_BEST }>();
+                let (fours, rest) = rest.as_chunks::<4>();
+                let parts = [Self::of_rows::<LANES_OF_BEST, _>(rows), Self::of_rows::<2, _>(fours)];
+                let has_nan = parts.iter().flatten().any(|(_, has_nan)| *has_nan);
+                let best = parts.into_iter().flatten().map(|(best, _)| best);
+                let best = best.chain(rest.iter().copied()).reduce(Self::join).unwrap_or(T::ZERO);
+                (best, has_nan || is_nan(best))
+            }
+        };
         match T::IS_FLOAT && (has_nan || best == T::ZERO) {
-            true => *values.iter().find(|x| if has_nan { is_nan(**x) } else { **x == best }).unwrap_or(&best),
+            true => Self::first_like(values, best, has_nan),
             false => best,
         }
     }
@@ -77,6 +117,7 @@ impl<T: Number, const GREATEST: bool> Fold for Best<T, GREATEST> {
         value
     }
 
+    const MOST_OF_OWN_SIZE: usize = if T::IS_FLOAT { 16 } else { 4 };
     // The first of several zeros or NaN is the result, whatever the stretches are.
     const HAS_ANY_PARTS: bool = true;
     const FIRST: Option<FirstStage> = match (size_of::<T>() < 4, GREATEST) {

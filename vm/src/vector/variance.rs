@@ -20,6 +20,9 @@ use std::ops::Range;
 /// the joining than they save.
 const STRETCH: usize = 1024;
 
+/// Most values of [runs](variance_of_runs) that follow each other.
+pub const MOST_OF_RUN: usize = STRETCH;
+
 /// Values between two questions whether to stop.
 const PATIENCE: usize = 1 << 16;
 
@@ -31,7 +34,7 @@ pub fn variance_by<A: Copy, T: SummedFloat>(
     stop: StopCheck<'_>,
     f: impl Fn(A) -> T + Copy,
 ) -> T {
-    variance(values, used, stop, f, move |values| sum_of_few(values, f))
+    moments(values, stop, Reals(f)).variance(used)
 }
 
 /// The same of integers, which are added without rounding.
@@ -41,19 +44,7 @@ pub fn variance_of_integers<A: Copy>(
     stop: StopCheck<'_>,
     f: impl Fn(A) -> i64 + Copy,
 ) -> f64 {
-    let sum = move |values: &[A]| values.iter().fold(0i64, |sum, x| sum.wrapping_add(f(*x))) as f64;
-    variance(values, used, stop, move |x| f(x) as f64, sum)
-}
-
-fn variance<A: Copy, T: SummedFloat>(
-    values: &[A],
-    used: i64,
-    stop: StopCheck<'_>,
-    f: impl Fn(A) -> T + Copy,
-    sum: impl Fn(&[A]) -> T + Copy,
-) -> T {
-    let count = (values.len() as i64).saturating_sub(used).max(0) as f64;
-    T::of(moments(values, stop, f, sum).squares / count)
+    moments(values, stop, Integers(f)).variance(used)
 }
 
 /// What is known of some values.
@@ -66,6 +57,10 @@ struct Moments {
 }
 
 impl Moments {
+    fn variance<T: SummedFloat>(self, used: i64) -> T {
+        T::of(self.squares / (self.count as i64).saturating_sub(used).max(0) as f64)
+    }
+
     /// What is known of neighbours.
     fn join(self, other: Moments) -> Moments {
         let difference = other.sum * self.count - self.sum * other.count;
@@ -75,18 +70,14 @@ impl Moments {
     }
 }
 
-fn moments<A: Copy, T: SummedFloat>(
-    values: &[A],
-    stop: StopCheck<'_>,
-    f: impl Fn(A) -> T + Copy,
-    sum: impl Fn(&[A]) -> T + Copy,
-) -> Moments {
+fn moments<A: Copy, T: SummedFloat>(values: &[A], stop: StopCheck<'_>, kind: impl Kind<A, T>) -> Moments {
     let count = values.len();
     if count <= STRETCH || count > PATIENCE && stop() {
-        return Level::best().run(OfStretch { values: &values[..count.min(STRETCH)], f, sum });
+        let of_stretch = OfStretch { values: &values[..count.min(STRETCH)], kind, real: PhantomData };
+        return Level::best().run(of_stretch);
     }
     let (left, right) = values.split_at(count.div_ceil(STRETCH) / 2 * STRETCH);
-    moments(left, stop, f, sum).join(moments(right, stop, f, sum))
+    moments(left, stop, kind).join(moments(right, stop, kind))
 }
 
 /// Columns that are looked at together: the sums of their leaves have a register each.
@@ -95,40 +86,44 @@ const TOGETHER: usize = 16;
 /// A number for each of some columns.
 type OfColumns<T> = [T; TOGETHER];
 
-/// The variance of each column of rows of `width` values, as [`variance_by`] has that of the column by itself.
+/// The variance of each of some runs, as [`variance_by`] has that of the run by itself: of each column of `run` rows of `width`
+/// values, or of runs that follow each other if the width is 1.
 ///
 /// # Panics
-/// If a row has no values.
-pub fn variance_of_columns<A: Copy, T: SummedFloat>(
+/// If runs have no values, or follow each other and have more than [`MOST_OF_RUN`].
+pub fn variance_of_runs<A: Copy, T: SummedFloat>(
     values: &[A],
-    width: usize,
+    shape: (usize, usize),
     used: i64,
     stop: StopCheck<'_>,
     f: impl Fn(A) -> T + Copy,
     out: impl FnMut(T),
 ) {
-    of_columns(values, width, used, stop, Reals(f), out);
+    of_runs(values, shape, used, stop, Reals(f), out);
 }
 
 /// The same as [`variance_of_integers`] has it.
 ///
 /// # Panics
-/// If a row has no values.
-pub fn variance_of_integer_columns<A: Copy>(
+/// As [`variance_of_runs`].
+pub fn variance_of_integer_runs<A: Copy>(
     values: &[A],
-    width: usize,
+    shape: (usize, usize),
     used: i64,
     stop: StopCheck<'_>,
     f: impl Fn(A) -> i64 + Copy,
     out: impl FnMut(f64),
 ) {
-    of_columns(values, width, used, stop, Integers(f), out);
+    of_runs(values, shape, used, stop, Integers(f), out);
 }
 
 /// What values are.
 trait Kind<A, T>: Copy {
     /// A value as a real.
     fn real(self, value: A) -> T;
+
+    /// The sum of some values.
+    fn sum(self, values: &[A]) -> T;
 
     /// The sums of columns of so many rows.
     fn sums(self, rows: Rows<'_, A>, count: usize) -> OfColumns<T>;
@@ -142,6 +137,11 @@ impl<A: Copy, T: SummedFloat, F: Fn(A) -> T + Copy> Kind<A, T> for Reals<F> {
     #[inline(always)]
     fn real(self, value: A) -> T {
         self.0(value)
+    }
+
+    #[inline(always)]
+    fn sum(self, values: &[A]) -> T {
+        sum_of_few(values, self.0)
     }
 
     #[inline(always)]
@@ -161,6 +161,11 @@ impl<A: Copy, F: Fn(A) -> i64 + Copy> Kind<A, f64> for Integers<F> {
     }
 
     #[inline(always)]
+    fn sum(self, values: &[A]) -> f64 {
+        values.iter().fold(0i64, |sum, x| sum.wrapping_add(self.0(*x))) as f64
+    }
+
+    #[inline(always)]
     fn sums(self, rows: Rows<'_, A>, count: usize) -> OfColumns<f64> {
         let mut sums = [0i64; TOGETHER];
         for row in 0..count {
@@ -170,20 +175,22 @@ impl<A: Copy, F: Fn(A) -> i64 + Copy> Kind<A, f64> for Integers<F> {
     }
 }
 
-fn of_columns<A: Copy, T: SummedFloat>(
+fn of_runs<A: Copy, T: SummedFloat>(
     values: &[A],
-    width: usize,
+    (run, width): (usize, usize),
     used: i64,
     stop: StopCheck<'_>,
     kind: impl Kind<A, T>,
     mut out: impl FnMut(T),
 ) {
-    let rows = values.len() / width;
-    let count = (rows as i64).saturating_sub(used).max(0) as f64;
+    if width == 1 {
+        assert!(run <= MOST_OF_RUN, "runs of one stretch");
+        return Level::best().run(OfRuns { values, run, used, kind, out, real: PhantomData });
+    }
     for first in (0..width).step_by(TOGETHER) {
         let columns = Rows { values: &values[first..], width };
-        let moments = moments_of_columns(columns, rows, stop, kind);
-        moments.iter().take(width - first).for_each(|of_column| out(T::of(of_column.squares / count)));
+        let moments = moments_of_columns(columns, run, stop, kind);
+        moments.iter().take(width - first).for_each(|of_column| out(of_column.variance(used)));
     }
 }
 
@@ -297,25 +304,68 @@ impl<A: Copy, T: SummedFloat, K: Kind<A, T>> Loop for ColumnsOfStretch<'_, A, T,
     }
 }
 
-struct OfStretch<'v, A, F, S> {
+struct OfStretch<'v, A, T, K> {
     values: &'v [A],
-    f: F,
-    sum: S,
+    kind: K,
+    real: PhantomData<T>,
 }
 
-impl<A: Copy, T: SummedFloat, F: Fn(A) -> T + Copy, S: Fn(&[A]) -> T> Loop for OfStretch<'_, A, F, S> {
+impl<A: Copy, T: SummedFloat, K: Kind<A, T>> Loop for OfStretch<'_, A, T, K> {
     type Output = Moments;
 
     #[inline(always)]
     fn run(self) -> Moments {
-        let OfStretch { values, f, sum } = self;
-        let sum = T::ZERO + sum(values);
+        let OfStretch { values, kind, .. } = self;
+        let sum = T::ZERO + kind.sum(values);
         let mean = sum / T::of(values.len() as f64);
         let squares = sum_of_few(values, |x| {
-            let deviation = f(x) - mean;
+            let deviation = kind.real(x) - mean;
             deviation * deviation
         });
         Moments { count: values.len() as f64, sum: sum.wide(), squares: squares.wide() }
+    }
+}
+
+/// Runs that follow each other.
+struct OfRuns<'v, A, T, K, G> {
+    values: &'v [A],
+    run: usize,
+    used: i64,
+    kind: K,
+    out: G,
+    real: PhantomData<T>,
+}
+
+impl<A: Copy, T: SummedFloat, K: Kind<A, T>, G: FnMut(T)> OfRuns<'_, A, T, K, G> {
+    #[inline(always)]
+    fn take(&mut self, values: &[A]) {
+        let of_stretch = OfStretch { values, kind: self.kind, real: PhantomData };
+        (self.out)(of_stretch.run().variance(self.used));
+    }
+
+    /// A number that is known makes a loop over vectors.
+    #[inline(always)]
+    fn of_size<const SIZE: usize>(mut self) {
+        self.values.as_chunks::<SIZE>().0.iter().for_each(|values| self.take(values));
+    }
+}
+
+impl<A: Copy, T: SummedFloat, K: Kind<A, T>, G: FnMut(T)> Loop for OfRuns<'_, A, T, K, G> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        match self.run {
+            3 => self.of_size::<3>(),
+            4 => self.of_size::<4>(),
+            5 => self.of_size::<5>(),
+            6 => self.of_size::<6>(),
+            8 => self.of_size::<8>(),
+            10 => self.of_size::<10>(),
+            12 => self.of_size::<12>(),
+            16 => self.of_size::<16>(),
+            _ => self.values.chunks_exact(self.run).for_each(|values| self.take(values)),
+        }
     }
 }
 
@@ -338,41 +388,35 @@ mod tests {
         assert!(variance_by(&[1.0], 1, &go_on, |x: f64| x).is_nan());
     }
 
-    /// Beside each column gathered and by itself.
+    /// Beside each run gathered and by itself: columns, and six runs that follow each other.
     #[test]
-    fn columns_have_the_bits_of_each_by_itself() {
-        for (rows, width) in [(1, 3), (7, 16), (8, 17), (130, 5), (1023, 33), (1025, 2), (5000, 18)] {
-            let values: Vec<f64> =
-                (0..rows * width).map(|i| (i * 7919 % 1001) as f64 * 0.37 - 20.0).collect();
+    fn runs_have_the_bits_of_each_by_itself() {
+        let columns = [(1, 3), (7, 16), (8, 17), (130, 5), (1023, 33), (1025, 2), (5000, 18)];
+        let followers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 130, 1024].map(|run| (run, 1));
+        for (run, width) in columns.into_iter().chain(followers) {
+            let count = if width == 1 { 6 } else { width };
+            let values: Vec<f64> = (0..run * count).map(|i| (i * 7919 % 1001) as f64 * 0.37 - 20.0).collect();
             let singles: Vec<f32> = values.iter().map(|x| *x as f32).collect();
             let integers: Vec<i64> = values.iter().map(|x| *x as i64).collect();
             let (mut of_values, mut of_singles, mut of_integers) = (Vec::new(), Vec::new(), Vec::new());
-            variance_of_columns(&values, width, 1, &go_on, |x| x, |var| of_values.push(var.to_bits()));
-            variance_of_columns(&singles, width, 0, &go_on, |x| x, |var| of_singles.push(var.to_bits()));
-            variance_of_integer_columns(
-                &integers,
-                width,
-                0,
-                &go_on,
-                |x| x,
-                |var| of_integers.push(var.to_bits()),
-            );
-            for column in 0..width {
-                let of = |number: usize| column + number * width;
-                let gathered: Vec<f64> = (0..rows).map(|row| values[of(row)]).collect();
+            let shape = (run, width);
+            variance_of_runs(&values, shape, 1, &go_on, |x| x, |var| of_values.push(var.to_bits()));
+            variance_of_runs(&singles, shape, 0, &go_on, |x| x, |var| of_singles.push(var.to_bits()));
+            let of_integer = |var: f64| of_integers.push(var.to_bits());
+            variance_of_integer_runs(&integers, shape, 0, &go_on, |x| x, of_integer);
+            for number in 0..count {
+                let of = |row: usize| if width == 1 { number * run + row } else { number + row * width };
+                let gathered: Vec<f64> = (0..run).map(|row| values[of(row)]).collect();
                 let expected: f64 = variance_by(&gathered, 1, &go_on, |x| x);
-                assert!(
-                    of_values[column] == expected.to_bits() || expected.is_nan(),
-                    "{rows} rows of {width}"
-                );
-                let gathered: Vec<f32> = (0..rows).map(|row| singles[of(row)]).collect();
+                assert!(of_values[number] == expected.to_bits() || expected.is_nan(), "{run} by {width}");
+                let gathered: Vec<f32> = (0..run).map(|row| singles[of(row)]).collect();
                 let expected: f32 = variance_by(&gathered, 0, &go_on, |x| x);
-                assert_eq!(of_singles[column], expected.to_bits(), "{rows} rows of {width}");
-                let gathered: Vec<i64> = (0..rows).map(|row| integers[of(row)]).collect();
+                assert_eq!(of_singles[number], expected.to_bits(), "{run} by {width}");
+                let gathered: Vec<i64> = (0..run).map(|row| integers[of(row)]).collect();
                 let expected = variance_of_integers(&gathered, 0, &go_on, |x| x);
-                assert_eq!(of_integers[column], expected.to_bits(), "{rows} rows of {width}");
+                assert_eq!(of_integers[number], expected.to_bits(), "{run} by {width}");
             }
-            assert_eq!(of_values.len(), width);
+            assert_eq!(of_values.len(), count);
         }
     }
 

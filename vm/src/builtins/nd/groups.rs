@@ -5,7 +5,7 @@
 //! (300, 2) -> (2)     columns side by side, by rows of the array; or gathered, up to sixteen groups at a time
 //! ```
 
-use crate::array::meter::Meter;
+use crate::array::meter::{Meter, STRIDE};
 use crate::array::runs::{Runs, result_shape, runs};
 use crate::layout::PlainSlot;
 use crate::operator::KernelCall;
@@ -47,20 +47,23 @@ impl<'c, C: NdCell> InOrder<'c, C> {
     }
 }
 
-/// Makes one value of each of the columns of an array, if its runs stand side by side; false if not. The function is called with
-/// rows of columns, how many columns there are, and where the values go.
-pub(super) fn by_columns<C: NdCell, R: NdCell>(
+/// Makes one value of each run of an array, if its runs stand side by side, or follow each other and have at most so many
+/// elements; false if not. The function is called with some runs: their elements and those along the last axis, and where the
+/// values go.
+pub(super) fn by_runs<C: NdCell, R: NdCell>(
     call: &mut KernelCall<'_>,
     axes: Axes,
-    f: impl Fn(&[C], usize, &mut dyn FnMut(R)),
+    most: usize,
+    f: impl Fn(&[C], (usize, usize), &mut dyn FnMut(R)),
 ) -> Result<bool, Fault> {
     let meter = call.meter();
-    let of = InOrder::<C>::of(call, axes, |runs| runs.width > 1)?;
+    let of = InOrder::<C>::of(call, axes, |runs| runs.width > 1 || runs.run <= most)?;
     let Some(InOrder { values, runs: Runs { run, width, .. }, out }) = of else { return Ok(false) };
-    for (values, out) in values.chunks(run * width).zip(out.chunks_mut(width * size_of::<R>())) {
+    let several = if width == 1 { (STRIDE / run).max(1) } else { width };
+    for (values, out) in values.chunks(run * several).zip(out.chunks_mut(several * size_of::<R>())) {
         let mut cells = out.chunks_exact_mut(size_of::<R>());
-        f(values, width, &mut |value| {
-            let cell = cells.next().expect("the result has a cell for each column");
+        f(values, (run, width), &mut |value| {
+            let cell = cells.next().expect("the result has a cell for each run");
             cell.copy_from_slice(bytemuck::bytes_of(&value));
         });
         meter.poll()?;

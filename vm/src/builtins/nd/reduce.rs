@@ -12,7 +12,7 @@ use crate::array::fold_kernel::FoldKernel;
 use crate::array::meter::STRIDE;
 use crate::array::runs::{Runs, check_elements, runs};
 use crate::array::whole_fold::fold_cells;
-use crate::builtins::nd::groups::{InOrder, are_together, by_columns, reduce};
+use crate::builtins::nd::groups::{InOrder, are_together, by_runs, reduce};
 use crate::layout::PlainSlot;
 use crate::operator::general::GeneralKernel;
 use crate::operator::{Family, Kernel, KernelCall, Overload};
@@ -24,7 +24,7 @@ use crate::vector::fold::{Fold, Mean, Product, Sum, fold, fold_each};
 use crate::vector::nonzero::{CountNonZero, Truth};
 use crate::vector::spread::{self, SummedFloat};
 use crate::vector::variance::{
-    variance_by, variance_of_columns, variance_of_integer_columns, variance_of_integers,
+    MOST_OF_RUN, variance_by, variance_of_integer_runs, variance_of_integers, variance_of_runs,
 };
 
 /// Name of `nd._all`.
@@ -307,7 +307,7 @@ fn variance(
 ) -> Result<(), Fault> {
     let (used, meter) = (call.plain::<i64>(2), call.meter());
     let stop = &|| meter.stop();
-    if of_columns(call, axes, used, single, double)? {
+    if of_runs(call, axes, used, single, double)? {
         return Ok(());
     }
     by_element!(call,
@@ -319,8 +319,8 @@ fn variance(
     )
 }
 
-/// The same if runs stand side by side in order; false if not.
-fn of_columns(
+/// The same if runs stand in order, side by side or one after the other; false if not.
+fn of_runs(
     call: &mut KernelCall<'_>,
     axes: Axes,
     used: i64,
@@ -330,20 +330,20 @@ fn of_columns(
     let meter = call.meter();
     let stop = &|| meter.stop();
     by_element!(call,
-        Boolean => by_columns(call, axes, |x: &[bool], width, out| {
-            variance_of_integer_columns(x, width, used, stop, i64::from, |var| out(double(var)));
+        Boolean => by_runs(call, axes, MOST_OF_RUN, |x: &[bool], shape, out| {
+            variance_of_integer_runs(x, shape, used, stop, i64::from, |var| out(double(var)));
         }),
-        Int32 => by_columns(call, axes, |x: &[i32], width, out| {
-            variance_of_integer_columns(x, width, used, stop, i64::from, |var| out(double(var)));
+        Int32 => by_runs(call, axes, MOST_OF_RUN, |x: &[i32], shape, out| {
+            variance_of_integer_runs(x, shape, used, stop, i64::from, |var| out(double(var)));
         }),
-        Int64 => by_columns(call, axes, |x: &[i64], width, out| {
-            variance_of_integer_columns(x, width, used, stop, |x| x, |var| out(double(var)));
+        Int64 => by_runs(call, axes, MOST_OF_RUN, |x: &[i64], shape, out| {
+            variance_of_integer_runs(x, shape, used, stop, |x| x, |var| out(double(var)));
         }),
-        Float32 => by_columns(call, axes, |x: &[f32], width, out| {
-            variance_of_columns(x, width, used, stop, |x| x, |var| out(single(var)));
+        Float32 => by_runs(call, axes, MOST_OF_RUN, |x: &[f32], shape, out| {
+            variance_of_runs(x, shape, used, stop, |x| x, |var| out(single(var)));
         }),
-        Float64 => by_columns(call, axes, |x: &[f64], width, out| {
-            variance_of_columns(x, width, used, stop, |x| x, |var| out(double(var)));
+        Float64 => by_runs(call, axes, MOST_OF_RUN, |x: &[f64], shape, out| {
+            variance_of_runs(x, shape, used, stop, |x| x, |var| out(double(var)));
         }),
     )
 }

@@ -253,24 +253,29 @@ fn running_planes<R: Copy>(
     meter: &Meter<'_>,
 ) -> Result<(), Fault> {
     let mut pace = meter.pace();
+    // Some planes, if they are small: a plane costs more than its elements then.
+    let most = (STRIDE / inner.max(1)).max(1);
     for (number, block) in cells.chunks_exact_mut((size * inner).max(1)).enumerate() {
         let first = number * size * inner;
-        for step in 0..size {
-            let plane = |step: usize| match direction {
-                Direction::Forward => step,
-                Direction::Back => size - 1 - step,
-            };
-            for start in (0..inner).step_by(STRIDE) {
-                let count = STRIDE.min(inner - start);
-                pace.over(count)?;
-                let part = |step: usize| {
-                    let start = plane(step) * inner + start;
-                    start..start + count
+        for start in (0..inner).step_by(STRIDE) {
+            let count = STRIDE.min(inner - start);
+            for step in (0..size).step_by(most) {
+                let steps = step..size.min(step + most);
+                pace.over(count * steps.len())?;
+                let planes = match direction {
+                    Direction::Forward => steps.clone(),
+                    Direction::Back => size - steps.end..size - steps.start,
                 };
-                let to = part(step);
-                fill(first + to.start..first + to.end, &mut block[to.clone()]);
-                if let Some(before) = step.checked_sub(1) {
-                    let parts = block.get_disjoint_mut([part(before), to]);
+                // Of several planes these are all elements.
+                let filled = planes.start * inner + start..(planes.end - 1) * inner + start + count;
+                fill(first + filled.start..first + filled.end, &mut block[filled]);
+                for step in steps.start.max(1)..steps.end {
+                    let (before, plane) = match direction {
+                        Direction::Forward => (step - 1, step),
+                        Direction::Back => (size - step, size - 1 - step),
+                    };
+                    let part = |plane: usize| plane * inner + start..plane * inner + start + count;
+                    let parts = block.get_disjoint_mut([part(before), part(plane)]);
                     let [from, to] = parts.expect("two planes");
                     to.iter_mut().zip(from).for_each(|(to, from)| *to = add(*from, *to));
                 }
