@@ -1,7 +1,7 @@
 //! Kernels over arrays: rows and elements in blocks, and what goes over them, one at a time or into one another.
 //!
 //! ```text
-//! map     f(x0, y0), f(x1, y1), …     block, block_loops, block_rows, block_select      walks: nd_walk
+//! map     f(x0, y0), f(x1, y1), …     block, block_loops, block_rows, block_select      walks: nd_space, nd_walk, periods
 //! fold    x0 · x1 · x2 · …            fold_kernel, row_fold, nd_pairs                    runs of elements: runs
 //! scan    x0, x0 + x1, …              scan
 //! groups  x0 · x2, x1 · x3, …         children, group_fold, group_rows, group_scan       ranges of rows: group_ranges
@@ -32,7 +32,9 @@ pub(crate) mod group_rows;
 pub(crate) mod group_scan;
 pub mod meter;
 pub(crate) mod nd_pairs;
+pub(crate) mod nd_space;
 pub mod nd_walk;
+pub(crate) mod periods;
 pub(crate) mod read_rows;
 pub mod recipe;
 pub(crate) mod row_fold;

@@ -2,6 +2,7 @@
 
 use crate::frame::error::FrameError;
 use crate::frame::memory::Memory;
+use crate::frame::scratch::FrameScratch;
 #[cfg(test)]
 use crate::layout::handle::{ArrayHandle, BytesHandle, EdgeHandle, HandleKind, SequenceHandle, TextHandle};
 #[cfg(test)]
@@ -10,18 +11,14 @@ use crate::layout::slot::READ_ONLY;
 use crate::layout::{FrameLayout, NumberSlot, Slot, SlotType};
 use crate::value::nd_view::NdCell;
 use crate::value::scalar::HANDLE_SIZE;
-use bumpalo::Bump;
 use std::sync::Arc;
-
-/// Most bytes of scratch memory that are kept between runs: 16 MiB.
-const KEPT_ARENA: usize = 16 << 20;
 
 /// One block of memory for one run at a time.
 #[derive(Debug)]
 pub struct Frame {
     memory: Memory,
     written: WrittenBits,
-    arena: Bump,
+    scratch: FrameScratch,
     calls: CallStack,
     poisoned: bool,
     /// Bytes that buffers hold, those of idle callees too.
@@ -106,7 +103,7 @@ impl Frame {
         Ok(Frame {
             memory: Memory::new(layout)?,
             written: WrittenBits::new(layout.inputs().len() + layout.outputs().len()),
-            arena: Bump::new(),
+            scratch: FrameScratch::default(),
             calls: CallStack::default(),
             poisoned: false,
             alive: 0,
@@ -242,18 +239,14 @@ impl Frame {
         &mut self.written
     }
 
-    /// Scratch memory of the current run.
-    pub(crate) fn arena(&self) -> &Bump {
-        &self.arena
+    /// FrameScratch memory of the current run.
+    pub(crate) fn scratch(&self) -> &FrameScratch {
+        &self.scratch
     }
 
-    /// Gives the scratch memory of a run back, keeping the largest chunk for the next.
-    pub(crate) fn reset_arena(&mut self) {
-        match self.arena.allocated_bytes() {
-            0 => {}
-            bytes if bytes > KEPT_ARENA => self.arena = Bump::new(),
-            _ => self.arena.reset(),
-        }
+    /// Gives the scratch memory of a run back, keeping some for the next.
+    pub(crate) fn reset_scratch(&mut self) {
+        self.scratch.reset();
     }
 
     #[inline]

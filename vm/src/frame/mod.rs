@@ -4,7 +4,7 @@
 //! Frame ── layout: Arc<FrameLayout>
 //!   ├──── bytes    [input|input|output|literal|temporary|handle──]──> buffer, kept between runs
 //!   ├──── written  [ 1  |  1  |  0   ]   one bit per input, then per output
-//!   ├──── arena    scratch for values that cannot keep a buffer; reset per run
+//!   ├──── scratch  for values that cannot keep a buffer, given back after a run, and for regions, after each
 //!   └──── callees  frames of called routines, kept between runs
 //! ```
 //!
@@ -17,6 +17,7 @@ pub mod error;
 pub mod frame;
 mod memory;
 pub mod pool;
+pub(crate) mod scratch;
 pub mod typed;
 
 pub use error::FrameError;

@@ -248,7 +248,7 @@ impl BoundExpr {
         let halt = match outcome {
             Ok(Ok(())) => {
                 self.mark_written(frame);
-                frame.reset_arena();
+                frame.reset_scratch();
                 return Ok(());
             }
             Ok(Err(halt)) => *halt,
@@ -314,7 +314,7 @@ impl BoundExpr {
                 run.end();
                 frame.set_alive(meter.alive());
                 self.mark_written(frame);
-                frame.reset_arena();
+                frame.reset_scratch();
                 return Ok(());
             }
             Ok(Err(halt)) => {
@@ -377,7 +377,7 @@ impl BoundExpr {
     fn fail(&self, frame: &mut Frame, halt: Halt) -> RunError {
         frame.written_mut().clear(&self.overridden);
         frame.written_mut().clear(&self.produced);
-        frame.reset_arena();
+        frame.reset_scratch();
         let at = halt.ip.map(|ip| Location::of(&self.program, halt.routine, ip));
         RunError { kind: halt.kind, at }
     }

@@ -9,6 +9,7 @@
 use crate::array::meter::Meter;
 use crate::frame::Frame;
 use crate::frame::frame::{ActiveCall, CallStack, FrameBase};
+use crate::frame::scratch::FrameScratch;
 use crate::machine::error::RunErrorKind;
 use crate::machine::options::RunLimits;
 use crate::machine::routine_code::Code;
@@ -16,7 +17,6 @@ use crate::machine::transfer::RoutineCall;
 use crate::operator::cell::{Cell, Registers};
 use crate::program::Program;
 use crate::value::Fault;
-use bumpalo::Bump;
 use std::sync::Arc;
 
 /// The calls of one run.
@@ -26,7 +26,7 @@ pub(super) struct Calls<'r> {
     meter: &'r Meter<'r>,
     /// That of the main frame, during the run.
     stack: CallStack,
-    main: (*mut u8, *const Bump),
+    main: (*mut u8, *const FrameScratch),
     most_calls: usize,
     most_bytes: u64,
     /// Bytes of the frames of open calls.
@@ -62,7 +62,7 @@ impl<'r> Calls<'r> {
             codes,
             meter,
             stack: CallStack::default(),
-            main: (frame.base(), frame.arena()),
+            main: (frame.base(), frame.scratch()),
             most_calls: limits.call_depth,
             most_bytes: limits.call_frame_bytes,
             bytes: 0,
@@ -117,11 +117,11 @@ impl<'r> Calls<'r> {
             && let Some(done) = self.stack.active.pop()
         {
             let callee = self.release(done);
-            let (_, call, arena) = self.go_back(done);
+            let (_, call, scratch) = self.go_back(done);
             // SAFETY: the call had begun, and all handles are valid; the registers are those of the run.
             unsafe {
                 call.take_back(self.base, callee);
-                use_code(registers, &self.codes[self.routine()], arena);
+                use_code(registers, &self.codes[self.routine()], scratch);
             }
         }
     }
@@ -182,7 +182,7 @@ impl<'r> Calls<'r> {
 
     /// Takes a frame back, which is idle from here on.
     pub(super) fn keep_frame(&mut self, routine: u32, mut frame: Box<Frame>) {
-        frame.reset_arena();
+        frame.reset_scratch();
         self.stack.frames[routine as usize].push(frame);
     }
 
@@ -213,7 +213,7 @@ impl<'r> Calls<'r> {
             let kept = &mut self.stack.frames[callee];
             let is_free = self.stack.active.len() < self.most_calls && bytes <= self.most_bytes;
             let Some(frame) = kept.frames.get(kept.used).filter(|_| is_free) else { return Ok(None) };
-            let (base, arena) = (frame.base(), frame.arena() as *const Bump);
+            let (base, scratch) = (frame.base(), frame.scratch() as *const FrameScratch);
             call.enter(self.base, base, self.meter)?;
             kept.used += 1;
             self.bytes = bytes;
@@ -222,7 +222,7 @@ impl<'r> Calls<'r> {
             self.ready = self.most_calls.min(self.stack.active.capacity());
             let code = &self.codes[callee];
             self.base = base;
-            use_code(registers, code, arena);
+            use_code(registers, code, scratch);
             let first = code.cells.as_ptr();
             Ok(Some(Next { blamed: first, cell: first, fuel: code.entry_fuel }))
         }
@@ -238,10 +238,10 @@ impl<'r> Calls<'r> {
     pub(super) unsafe fn finish(&mut self, registers: *mut Registers) -> Result<Option<Next>, Fault> {
         let Some(done) = self.stack.active.pop() else { return Ok(None) };
         let callee = self.release(done);
-        let (cell, call, arena) = self.go_back(done);
+        let (cell, call, scratch) = self.go_back(done);
         // SAFETY: the caller's promise. A call cell is never the last one.
         unsafe {
-            use_code(registers, &self.codes[self.routine()], arena);
+            use_code(registers, &self.codes[self.routine()], scratch);
             (*registers).at = cell;
             call.leave(self.base, callee, self.meter)?;
             Ok(Some(Next { blamed: cell, cell: cell.add(1), fuel: call.fuel }))
@@ -311,24 +311,24 @@ impl<'r> Calls<'r> {
         kept.used -= 1;
         let frame = &mut kept.frames[kept.used];
         if self.codes[routine].uses_arena {
-            frame.reset_arena();
+            frame.reset_scratch();
         }
         frame.base()
     }
 
     /// Goes on with the caller of a call that has been taken off the stack; gives the cell of the call.
-    fn go_back(&mut self, done: ActiveCall) -> (*const Cell, &'r RoutineCall, *const Bump) {
+    fn go_back(&mut self, done: ActiveCall) -> (*const Cell, &'r RoutineCall, *const FrameScratch) {
         self.bytes -= u64::from(self.codes[done.routine as usize].frame_bytes);
         self.base = done.caller;
-        let arena = match self.innermost() {
+        let scratch = match self.innermost() {
             None => self.main.1,
-            Some(frame) => frame.arena() as *const Bump,
+            Some(frame) => frame.scratch() as *const FrameScratch,
         };
         let cell = done.cell.cast::<Cell>();
         // SAFETY: it is a cell of the caller's code.
         let number = unsafe { (*cell).args[0] } as usize;
         let codes = self.codes;
-        (cell, &codes[self.routine()].calls[number], arena)
+        (cell, &codes[self.routine()].calls[number], scratch)
     }
 
     /// Makes a frame for the call of a cell of the routine running, or says why there is none.
@@ -378,11 +378,12 @@ impl<'r> Calls<'r> {
 /// # Safety
 /// The registers are valid for the run.
 #[inline(always)]
-pub(super) unsafe fn use_code(registers: *mut Registers, code: &Code, arena: *const Bump) {
+pub(super) unsafe fn use_code(registers: *mut Registers, code: &Code, scratch: *const FrameScratch) {
     // SAFETY: the caller's promise.
     unsafe {
         (*registers).calls = code.general.as_ptr();
         (*registers).regions = code.regions.as_ptr().cast();
-        (*registers).arena = arena;
+        (*registers).arena = (*scratch).of_run();
+        (*registers).region_arena = (*scratch).of_region();
     }
 }

@@ -24,7 +24,6 @@ use crate::machine::tier::Entry;
 use crate::operator::cell::{Cell, Registers, State, Stop};
 use crate::program::Program;
 use crate::value::{Exhausted, Fault};
-use bumpalo::Bump;
 use std::mem::ManuallyDrop;
 
 /// Runs code of scalar cells only, without limits: it needs nothing of what [`Run`] keeps.
@@ -53,7 +52,7 @@ pub(super) fn run_scalars(code: &Code, frame: &Frame) -> Result<(), Box<Halt>> {
 pub(super) fn run_directly(code: &Code, frame: &Frame, registers: &mut Registers) -> Result<(), Box<Halt>> {
     debug_assert!(code.calls.is_empty());
     // SAFETY: the registers are those of this run.
-    unsafe { use_code(registers, code, frame.arena()) };
+    unsafe { use_code(registers, code, frame.scratch()) };
     run_chains(code, frame, registers)
 }
 
@@ -318,9 +317,9 @@ impl<'r, 'o> Run<'r, 'o> {
 
     /// The first cell of the main routine, its fuel charged.
     pub(super) fn enter(&mut self) -> Result<*const Cell, Box<Halt>> {
-        let (code, arena) = (&self.codes[self.routine()], self.frame.arena() as *const Bump);
+        let (code, scratch) = (&self.codes[self.routine()], self.frame.scratch());
         // SAFETY: the registers are our own.
-        unsafe { use_code(&mut self.registers, code, arena) };
+        unsafe { use_code(&mut self.registers, code, scratch) };
         let first = code.cells.as_ptr();
         self.go_on(Next { blamed: first, cell: first, fuel: code.entry_fuel })
     }

@@ -112,6 +112,8 @@ pub struct Registers {
     pub blamed: Option<u32>,
     /// Scratch memory of the running frame.
     pub arena: *const Bump,
+    /// Memory of it for a tile region, which gives that back.
+    pub region_arena: *mut Bump,
     /// What the run may still use; valid for the run.
     pub meter: *const Meter<'static>,
     /// What compiled code is told.
@@ -152,6 +154,7 @@ impl Registers {
             strips,
             blamed: None,
             arena: std::ptr::null(),
+            region_arena: std::ptr::null_mut(),
             meter: meter.cast(),
             #[cfg(feature = "jit")]
             native: NativeRegisters {

@@ -13,7 +13,8 @@ use crate::array::block::{
     BlockKernel, Column, IN_ORDER, MAX_OPERANDS, Operands, RowFault, Target, intersect,
 };
 use crate::array::meter::STRIDE;
-use crate::array::nd_walk::{Position, Space, Walk, repeats_by_type};
+use crate::array::nd_space::{Position, Space};
+use crate::array::nd_walk::{Operand, Walk, repeats_by_type};
 use crate::operator::call::KernelCall;
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
@@ -82,7 +83,9 @@ impl Pointwise {
         let mut buffers = [std::ptr::null_mut::<u8>(); MAX_OPERANDS];
         for (index, view) in views.iter().flatten().enumerate() {
             let repeats = repeats_by_type(call.qtype(index).nd(), shape);
-            let walk = Walk::new(*view, strides[index], &space, repeats);
+            let first = view.bytes().as_ptr().wrapping_add(view.start());
+            let operand = Operand::new(first, view.element(), &strides[index], repeats);
+            let walk = Walk::new(operand, &space);
             columns[index] = walk.column();
             if walk.is_gathered() {
                 buffers[index] = arena.alloc_slice_fill_copy(GATHERED, 0u64).as_mut_ptr().cast();

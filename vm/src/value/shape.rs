@@ -121,6 +121,17 @@ pub fn c_strides(shape: &[usize], cell: usize) -> Strides {
     strides
 }
 
+/// Fills in those of elements one after the other over as many axes or more, aligned from the last one; where elements repeat,
+/// strides stay.
+pub(crate) fn fill_strides(strides: &mut [isize], shape: &[usize], cell: usize) {
+    let mut next = cell;
+    for (stride, size) in strides.iter_mut().rev().zip(shape.iter().rev()) {
+        if *size != 1 {
+            (*stride, next) = (next as isize, next.wrapping_mul(*size));
+        }
+    }
+}
+
 /// A list filled up to the largest number of axes.
 pub fn padded<T: Copy>(list: &[T], with: T) -> [T; MAX_RANK] {
     std::array::from_fn(|axis| list.get(axis).copied().unwrap_or(with))

@@ -8,14 +8,16 @@
 //! ```
 
 use crate::array::block::Column;
-use crate::array::nd_walk::{Along, Position, Space, Walk, repeats_by_type};
+use crate::array::nd_space::{Along, Position, Space};
+use crate::array::nd_walk::{Operand, Walk, repeats_by_type};
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::region::{Input, InputPlace, MemberFault, Output, Region};
 use crate::operator::cell::Strips;
 use crate::value::array::cell_size;
 use crate::value::broadcast::common_shape;
-use crate::value::shape::{Shape, Strides, padded};
-use crate::value::{Fault, NdType, NdView, ScalarType};
+use crate::value::nd_type::MAX_RANK;
+use crate::value::shape::{Shape, Strides, fill_strides, padded};
+use crate::value::{Fault, NdType, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use std::alloc::Layout;
@@ -41,6 +43,23 @@ pub(super) struct Elements<'a> {
 
 /// Fewest elements of a run that one strip reads where they lie.
 const LEAST_ROW: usize = 8;
+
+/// An input with axes.
+struct Array<'a> {
+    column: u16,
+    first: *const u8,
+    sizes: &'a [usize],
+    qtype: NdType,
+}
+
+/// Inputs with axes, and where they stand.
+struct Found<'a> {
+    arrays: BumpVec<'a, Array<'a>>,
+    /// Of each, over the axes of the region; there is room for those of outputs.
+    strides: &'a mut [Strides],
+    /// How many elements there were to see through views.
+    seen: usize,
+}
 
 /// Memory of the host for an output.
 struct StridedRoom {
@@ -71,47 +90,40 @@ impl Region {
             return Ok(elements);
         }
         let rank = axes.rank();
-        let mut arrays = BumpVec::with_capacity_in(self.inputs.len(), arena);
-        let mut seen = 0;
-        for (index, input) in self.inputs.iter().enumerate() {
-            match input.place {
-                InputPlace::Elements { offset, qtype } => {
-                    // SAFETY: the caller's promise.
-                    let (view, of) = unsafe { input.elements(frame, offset, qtype)? };
-                    seen += of;
-                    arrays.push((index as u16, view, qtype));
-                }
-                InputPlace::Scalar { offset, .. } => {
-                    // SAFETY: the caller's promise; elements are never optional.
-                    columns[index].data = unsafe { frame.add(offset as usize) };
-                }
-                InputPlace::Array { .. } => unreachable!("a region of elements"),
-            }
-        }
-        let shapes = arrays.iter().map(|(_, view, qtype)| (view.shape(), *qtype));
-        let Ok(shape) = common_shape(shapes, rank) else {
+        // SAFETY: the caller's promise.
+        let Found { arrays, strides, seen } = unsafe { self.find_elements(rank, frame, columns, arena)? };
+        let Ok(shape) = common_shape(arrays.iter().map(|array| (array.sizes, array.qtype)), rank) else {
             // SAFETY: the caller's promise.
             return Err(unsafe { self.find_shape_mismatch(axes, frame) });
         };
         // SAFETY: the caller's promise.
         let rooms = unsafe { self.strided_rooms(frame, &shape[..rank], arena) };
-        let mut all = BumpVec::with_capacity_in(arrays.len() + rooms.len(), arena);
-        all.extend(arrays.iter().map(|(_, view, _)| view.strides_over(rank)));
-        all.extend(rooms.iter().map(|room| room.strides));
-        let strides = all.into_bump_slice_mut();
+        let strides = &mut strides[..arrays.len() + rooms.len()];
+        for (strides, room) in strides[arrays.len()..].iter_mut().zip(&rooms) {
+            *strides = room.strides;
+        }
         let mut space = Space::join(&shape[..rank], strides);
         let (strides, of_rooms) = strides.split_at(arrays.len());
-        let mut operands = arrays.iter().zip(strides);
-        let is_by_run = |((_, view, _), strides): (&(_, NdView<'_>, _), &Strides)| {
-            space.is_by_run(strides, cell_size(view.element()))
+        let operand = |(array, strides): (&Array<'_>, &'a Strides)| {
+            let Array { first, qtype, .. } = *array;
+            Operand::new(first, qtype.element(), strides, repeats_by_type(Some(qtype), &shape[..rank]))
         };
+        let mut operands = BumpVec::with_capacity_in(arrays.len(), arena);
+        operands.extend(arrays.iter().zip(strides).map(operand));
+        if let Some(periods) = self.periods(&shape[..rank], &space, &operands)
+            && rooms.is_empty()
+        {
+            operands.iter_mut().for_each(|operand| periods.lay_out(operand, &space, arena));
+            space = periods.space();
+        }
+        let fits_rows = |operand: &Operand<'_>| operand.is_by_run(&space) || operand.is_spread();
         let are_short = self.has_short_runs(&shape[..rank], false)
-            || self.is_side_by_side() && !arrays.iter().zip(strides).all(is_by_run)
+            || self.is_side_by_side() && !operands.iter().all(fits_rows)
             || !self.has_leaves(&shape[..rank], &space);
         let takes_runs = self.by_passes_among_runs(are_short, strips).is_some_and(|by_passes| {
-            operands.all(|((column, view, _), strides)| match by_passes.contains(column) {
-                true => space.is_even(strides, cell_size(view.element())),
-                false => space.is_by_run(strides, cell_size(view.element())),
+            arrays.iter().zip(&operands).all(|(array, operand)| match by_passes.contains(&array.column) {
+                true => operand.is_even(&space),
+                false => operand.is_by_run(&space),
             }) && (by_passes.is_empty() || rooms.is_empty())
         });
         if takes_runs {
@@ -120,8 +132,8 @@ impl Region {
         let mut walks = BumpVec::with_capacity_in(arrays.len(), arena);
         let mut moving = BumpVec::with_capacity_in(columns.len(), arena);
         let mut strided = BumpVec::with_capacity_in(rooms.len(), arena);
-        for ((column, view, qtype), strides) in arrays.into_iter().zip(strides) {
-            let walk = Walk::new(view, *strides, &space, repeats_by_type(Some(qtype), &shape[..rank]));
+        for (Array { column, .. }, operand) in arrays.into_iter().zip(operands) {
+            let walk = Walk::new(operand, &space);
             columns[column as usize] = walk.column();
             if walk.changes_by_block() {
                 walks.push((column, walk));
@@ -130,7 +142,7 @@ impl Region {
             }
         }
         for (room, strides) in rooms.iter().zip(of_rooms) {
-            if let Some(walk) = Walk::to_memory(room.first, room.element, *strides, &space) {
+            if let Some(walk) = Walk::to_memory(room.first, room.element, strides, &space) {
                 walks.push((room.column, walk));
                 strided.push(room.column);
             }
@@ -151,7 +163,56 @@ impl Region {
         })
     }
 
-    /// The same if every input has all axes, and every input and output stands in order: then there is one run, and no view has
+    /// Looks at the inputs, and fills in the columns of those without axes.
+    ///
+    /// # Safety
+    /// As [`Region::load_elements`].
+    #[inline]
+    unsafe fn find_elements<'a>(
+        &self,
+        rank: usize,
+        frame: *const u8,
+        columns: &mut [Column],
+        arena: &'a Bump,
+    ) -> Result<Found<'a>, Box<MemberFault>> {
+        let inputs = self.inputs.len();
+        let mut arrays = BumpVec::with_capacity_in(inputs, arena);
+        let strides = arena.alloc_slice_fill_copy(inputs + self.outputs.len(), [0; MAX_RANK]);
+        let mut seen = 0;
+        for ((number, input), column) in (0..).zip(&self.inputs).zip(columns) {
+            match input.place {
+                InputPlace::Elements { offset, qtype } => {
+                    // SAFETY: the caller's promise: the handle of an array stands in its slot.
+                    let handle = unsafe { &*frame.add(offset as usize).cast::<NdHandle>() };
+                    let in_order = if input.through.is_empty() { handle.in_order(qtype) } else { None };
+                    let strides = &mut strides[arrays.len()][..rank];
+                    let (first, sizes) = match in_order {
+                        Some((first, sizes)) => {
+                            fill_strides(strides, sizes, cell_size(qtype.element()));
+                            (first, sizes)
+                        }
+                        None => {
+                            // SAFETY: the caller's promise.
+                            let (view, of) = unsafe { input.elements(frame, offset, qtype)? };
+                            seen += of;
+                            strides.copy_from_slice(&view.strides_over(rank)[..rank]);
+                            let first = view.bytes().as_ptr().wrapping_add(view.start());
+                            (first, &*arena.alloc_slice_copy(view.shape()))
+                        }
+                    };
+                    arrays.push(Array { column: number, first, sizes, qtype });
+                }
+                InputPlace::Scalar { offset, .. } => {
+                    // SAFETY: the caller's promise; elements are never optional.
+                    column.data = unsafe { frame.add(offset as usize) };
+                }
+                InputPlace::Array { .. } => unreachable!("a region of elements"),
+            }
+        }
+        Ok(Found { arrays, strides, seen })
+    }
+
+    /// [All of it](Region::load_elements) if every input has all axes, and every input and output stands in order: then there is one run, and no view has
     /// to be looked at. It leaves any data in columns otherwise.
     ///
     /// # Safety
@@ -278,6 +339,11 @@ impl Elements<'_> {
     /// True if every input and output stands in order along each run.
     pub(super) fn has_runs_in_place(&self) -> bool {
         self.walks.iter().all(|(_, walk)| !walk.is_gathered())
+    }
+
+    /// The same of those that are not spread: where they stand.
+    pub(super) fn has_rows_in_place(&self) -> bool {
+        self.walks.iter().all(|(_, walk)| !walk.is_gathered() || walk.is_spread())
     }
 
     /// Moves a position to an element; gives how many there are up to the end of its run. `columns` point to the element

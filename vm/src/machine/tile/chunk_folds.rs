@@ -75,7 +75,7 @@ impl Region {
         registers: &Registers,
     ) -> Result<bool, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
-        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
+        let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let runs = Runs { run: rows, count: 1, width: 1 };
         let kept: u64 = self.folds.iter().map(|fold| fold.kernel.kept_bytes(runs)).sum();
         meter.charge(kept).map_err(|stop| self.stopped(stop.into()))?;

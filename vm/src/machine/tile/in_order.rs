@@ -74,7 +74,7 @@ impl Region {
         let (inputs, plan) = (self.in_order.as_ref()?, self.strips.as_ref()?);
         let (choice, strip) = plan.of_complete_rows(self.complete_signature, registers.strips)?;
         // SAFETY: registers of a run point to its arena and its meter.
-        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
+        let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
         self.begin_scans(columns, arena);
         let mut rows = None;

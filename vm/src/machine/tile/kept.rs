@@ -9,7 +9,7 @@
 //! Along a run, cells stand in order, repeat, or are [chosen by positions](crate::machine::positions), which the strip reads itself.
 
 use crate::array::block::Column;
-use crate::array::nd_walk::Space;
+use crate::array::nd_space::Space;
 use crate::machine::positions::Positions;
 use crate::machine::sweep_order::SweepOrder;
 use crate::machine::tile::access::Access;

@@ -22,6 +22,10 @@ use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::steps::Whole;
 use crate::operator::cell::{Cell, Registers, State, Strips, next, raise};
 use crate::value::{ArrayRows, Fault, NdType};
+use bumpalo::Bump;
+
+/// Bytes of a region that are not given back: what few blocks take.
+const KEPT: usize = 64 << 10;
 
 /// Runs the region whose number is in `args[0]`.
 ///
@@ -41,6 +45,7 @@ pub(in crate::machine) unsafe fn run_region(
         (*registers).at = cell;
         (*registers).running = cell;
         let outcome = region.run(frame, &*registers);
+        give_back(&mut *(*registers).region_arena);
         (*registers).running = std::ptr::null();
         match outcome {
             Ok(()) => next(cell, state, held),
@@ -84,7 +89,7 @@ impl Region {
         attempt: Attempt,
     ) -> Result<Settled, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
-        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
+        let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
         self.begin_scans(columns, arena);
         if let Extent::Elements(axes) = self.extent {
@@ -151,7 +156,7 @@ impl Region {
         registers: &Registers,
     ) -> Result<Settled, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
-        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
+        let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let (is_in_place, shape) = match uneven {
             Uneven::Rows(lent) => (lent.is_empty(), &[rows][..]),
             Uneven::Elements(elements) => (elements.is_in_place(), elements.shape()),
@@ -204,7 +209,7 @@ impl Region {
         attempt: Attempt,
     ) -> Result<Settled, Box<MemberFault>> {
         // SAFETY: registers of a run point to its arena and its meter.
-        let (arena, meter) = unsafe { (&*registers.arena, &*registers.meter) };
+        let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         // SAFETY: the caller's promise.
         let elements = unsafe { self.load_elements(axes, frame, columns, attempt.strips(registers), arena)? };
         let runs = self.runs_of(elements.shape(), arena);
@@ -221,7 +226,7 @@ impl Region {
         let whole_runs =
             rows_at_once.and_then(|at_once| self.choose_whole_runs(columns, rows, at_once, strips));
         let mut choice = whole_runs.unwrap_or_else(|| self.choose(plan, columns, &[], None, rows, strips));
-        if is_side_by_side && !elements.has_runs_in_place() {
+        if is_side_by_side && !elements.has_rows_in_place() {
             // Strips that have been compiled in this run: inputs are gathered.
             choice = self.passes();
         }
@@ -340,6 +345,14 @@ impl Region {
     #[cold]
     pub(super) fn stopped(&self, fault: Fault) -> Box<MemberFault> {
         Box::new(MemberFault { ip: self.members[0].ip, fault })
+    }
+}
+
+/// Gives back the memory of a region that has run, if there is much.
+#[inline]
+fn give_back(arena: &mut Bump) {
+    if arena.allocated_bytes() > KEPT {
+        arena.reset();
     }
 }
 

@@ -14,10 +14,12 @@
 
 use crate::array::block::Column;
 use crate::array::fold_kernel::{CHUNK, Folded};
-use crate::array::nd_walk::{Position, Space};
+use crate::array::nd_space::{Position, Space};
+use crate::array::nd_walk::Operand;
+use crate::array::periods::{Periods, RUN, lcm};
 use crate::array::runs::{Runs, runs};
 use crate::array::side_by_side::SideBySide;
-use crate::machine::tile::axes::Elements;
+use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven};
 use crate::machine::tile::lowered::Stage;
 use crate::machine::tile::region::{Fold, Region};
@@ -32,6 +34,9 @@ use std::ops::Range;
 
 /// Fewest elements of a row, unless eight of them stand in order.
 const LEAST_ROW: usize = 8;
+
+/// Most rows of a run that a strip takes in [at once](super::whole_runs): those of a leaf.
+pub(super) const MOST_ROWS: usize = 128;
 
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
@@ -89,6 +94,38 @@ impl Region {
             width <= 1 || rows * width < LEAST_ROW
         };
         all.any(is_short)
+    }
+
+    /// The periods of inputs over elements of a shape, in runs that end where strips may end calls: behind eights, or what
+    /// becomes one.
+    #[inline]
+    pub(super) fn periods(
+        &self,
+        shape: &[usize],
+        space: &Space,
+        operands: &[Operand<'_>],
+    ) -> Option<Periods> {
+        let Some(plan) = &self.strips else { return Periods::of(space, operands, SUMS, true) };
+        let of_fold = |fold: &Fold| {
+            let Runs { run, width, .. } = runs(shape, fold.axes);
+            match run.saturating_mul(width) {
+                all if all <= RUN => all,
+                // The strip may take in all rows of fewer at once, which have to stand behind each other in the same way.
+                _ if plan.is_side_by_side && run > MOST_ROWS => width,
+                all if !plan.is_side_by_side && all.is_multiple_of(SUMS) => SUMS,
+                all => all,
+            }
+        };
+        let has_ends = plan.is_side_by_side || plan.has_eights;
+        let folds = self.folds.iter().filter(|_| has_ends);
+        let unit = folds.map(of_fold).fold(SUMS, lcm);
+        // Columns of rows that are taken in at once stand where they are; of others eight rows are laid out.
+        let takes_spread = |fold: &Fold| {
+            let Runs { run, width, .. } = runs(shape, fold.axes);
+            run > MOST_ROWS && width * SUMS <= RUN
+        };
+        let are_spread = !plan.is_side_by_side || self.folds.iter().all(takes_spread);
+        Periods::of(space, operands, unit, are_spread)
     }
 
     /// True if strips that take in leaves of elements of a shape find the ends of these where blocks end.
@@ -151,6 +188,7 @@ impl<'r> Blocks<'r> {
         let (mut leaves, _) = Leaves::from(run, range.start / width);
         let of_call = arena.alloc_slice_copy(columns);
         let (at, steps) = (Position::default(), Default::default());
+        let buffers = (!elements.has_runs_in_place()).then(|| elements.buffers(RUN, arena));
         let mut rows = Rows {
             blocks: self,
             strip,
@@ -160,6 +198,7 @@ impl<'r> Blocks<'r> {
             cells,
             width,
             has_eights,
+            buffers,
             at,
             element: 0,
             is_first: true,
@@ -201,6 +240,8 @@ struct Rows<'s> {
     width: usize,
     /// True if eight rows, which go to eight rows of cells, may be one run of elements.
     has_eights: bool,
+    /// Where elements are laid out that do not stand along each run.
+    buffers: Option<Buffers<'s>>,
     at: Position,
     /// The next element.
     element: usize,
@@ -308,7 +349,13 @@ impl<'s> Rows<'s> {
     unsafe fn call(&mut self, next: &mut Next, end: usize) -> Outcome {
         let left_of_run = self.elements.begin_run(&mut self.at, self.element, self.columns);
         let Pieces { kind, piece, most } = self.pieces(next, left_of_run >= end - self.element, left_of_run);
-        let count = self.steps(kind, piece).runs_at_once(piece, CHUNK).min(most);
+        let most_elements = if self.buffers.is_some() { RUN } else { CHUNK };
+        let count = self.steps(kind, piece).runs_at_once(piece, most_elements).min(most);
+        if let Some(buffers) = self.buffers {
+            assert!(count * piece <= RUN, "periods are short");
+            // SAFETY: these elements are left of a run, and a buffer has room for them.
+            unsafe { self.elements.fill(&self.at, count * piece, buffers, self.columns) };
+        }
         for cells in &self.cells {
             let row = if cells.are_in_turn() { next.row } else { 0 };
             let place =

@@ -12,7 +12,7 @@
 
 use crate::array::block::Column;
 use crate::array::fold_kernel::CHUNK;
-use crate::array::nd_walk::Position;
+use crate::array::nd_space::Position;
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven};
 use crate::machine::tile::strips::{ColumnSteps, LoadedStrip};

@@ -12,19 +12,16 @@
 
 use crate::array::block::Column;
 use crate::array::fold_kernel::{CHUNK, Folded};
-use crate::array::nd_walk::Position;
+use crate::array::nd_space::Position;
 use crate::array::runs::Runs;
 use crate::machine::tile::axes::Elements;
 use crate::machine::tile::blocks::{Blocks, Outcome};
 use crate::machine::tile::region::Region;
-use crate::machine::tile::side_by_side::{FoldSideBySide, StripSideBySide};
+use crate::machine::tile::side_by_side::{FoldSideBySide, MOST_ROWS, StripSideBySide};
 use crate::machine::tile::strips::ColumnSteps;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use std::ops::Range;
-
-/// Most rows of a run: those of a leaf.
-const MOST_ROWS: usize = 128;
 
 /// Fewest elements of a row: those of a register.
 const LEAST_ROW: usize = 8;

@@ -7,7 +7,7 @@
 
 use crate::array::block::Column;
 use crate::array::fold_kernel::Folded;
-use crate::array::nd_walk::Position;
+use crate::array::nd_space::Position;
 use crate::machine::tile::axes::{Buffers, Elements};
 use crate::machine::tile::blocks::{Blocks, Outcome, Uneven, list};
 use crate::machine::tile::lent::{LaidOut, Lent};
