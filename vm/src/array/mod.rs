@@ -33,7 +33,7 @@ pub(crate) mod group_scan;
 pub mod meter;
 pub(crate) mod nd_pairs;
 pub(crate) mod nd_space;
-pub mod nd_walk;
+pub(crate) mod nd_walk;
 pub(crate) mod periods;
 pub(crate) mod read_rows;
 pub mod recipe;

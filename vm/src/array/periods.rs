@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! result (10000, 10)    operand strides 80, 8    in order
-//!                       operand strides  0, 8    written 100 times, to 1000 cells: the same ones in each run of 1000
+//!                       operand strides  0, 8    written 24 times, to 240 cells: the same ones in each run of 240
 //!                       operand strides  8, 0    spread, a block at a time: ten cells of each element
 //! ```
 //!
@@ -30,7 +30,7 @@ const MOST_OF_ONE: usize = 32;
 /// Most elements of a run of periods: what repeats stays in the first cache.
 pub(crate) const RUN: usize = 1024;
 
-/// Elements from which on a longer run saves nothing: it takes more memory of each run of a program.
+/// Elements from which on a longer run saves nothing, but takes more memory.
 const ENOUGH: usize = 256;
 
 /// Cells that are written at once.
