@@ -81,6 +81,7 @@ impl Space {
         (1..self.rank).all(follows)
     }
 
+    /// True if runs are read where they lie.
     pub(super) fn has_long_runs(&self) -> bool {
         self.run() >= self.least_run
     }
@@ -143,7 +144,7 @@ impl Space {
     }
 
     /// Moves a position from the begin of a run to an element, if the next run begins with it, one step along the axis
-    /// before the last: an operand stands [so many bytes](crate::array::nd_walk::Walk::between_runs) bytes farther then.
+    /// before the last: an operand stands [so many bytes](crate::array::nd_walk::Walk::between_runs) farther then.
     #[inline]
     pub(crate) fn go_to_next_run(&self, position: &mut Position, element: usize) -> bool {
         let last = self.last();

@@ -17,6 +17,7 @@ use crate::array::nd_walk::{Operand, Walk};
 use crate::value::nd_type::MAX_RANK;
 use crate::vector::Level;
 use crate::vector::level::Loop;
+use crate::vector::python::gcd;
 use bumpalo::Bump;
 use std::alloc::Layout;
 use std::num::NonZero;
@@ -202,13 +203,10 @@ impl<T: Copy> Loop for Spread<'_, T> {
     }
 }
 
-/// The least common multiple.
+/// The least common multiple, or the largest number if it is larger.
 pub(crate) fn lcm(x: usize, y: usize) -> usize {
-    let (mut a, mut b) = (x, y);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    (x / a.max(1)).saturating_mul(y)
+    let common = gcd(x as i64, y as i64).max(1) as usize;
+    (x / common).saturating_mul(y)
 }
 
 #[cfg(test)]

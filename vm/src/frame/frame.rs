@@ -239,12 +239,12 @@ impl Frame {
         &mut self.written
     }
 
-    /// FrameScratch memory of the current run.
+    /// Scratch memory of the current run.
     pub(crate) fn scratch(&self) -> &FrameScratch {
         &self.scratch
     }
 
-    /// Gives the scratch memory of a run back, keeping some for the next.
+    /// Gives the scratch memory of a run back, keeping the largest chunks for the next.
     pub(crate) fn reset_scratch(&mut self) {
         self.scratch.reset();
     }

@@ -39,6 +39,7 @@ impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
         Some(Self::of_lanes(best, has_nan))
     }
 
+    /// The best of all lanes, and whether one has seen a NaN.
     #[inline(always)]
     fn of_lanes<const LANES: usize>(mut best: [T; LANES], mut has_nan: [bool; LANES]) -> (T, bool) {
         let mut lanes = LANES;
@@ -61,13 +62,14 @@ impl<T: Number, const GREATEST: bool> Best<T, GREATEST> {
         *values.iter().find(is_like).unwrap_or(&best)
     }
 
-    /// The same of a few values, at least one for each lane; the last lanes may have some of them again.
+    /// The best of a few values, at least one for each lane, and whether there is a NaN, as of rows; the last lanes may have some
+    /// values again.
     #[inline(always)]
     fn of_few<const LANES: usize>(values: &[T]) -> (T, bool) {
         let lanes = |first: usize| values[first..].first_chunk::<LANES>().expect("a value for each lane");
         let mut best = *lanes(0);
         let mut has_nan = [false; LANES];
-        // Once more those of the first lanes, if there are no others: a comparison tells of NaN.
+        // If there is one for each lane, these are compared with themselves: a comparison tells of NaN.
         let last = values.len() - LANES;
         for first in (LANES.min(last)..values.len()).step_by(LANES) {
             let more = lanes(first.min(last));

@@ -57,6 +57,7 @@ struct Moments {
 }
 
 impl Moments {
+    /// The variance with so many degrees of freedom used.
     fn variance<T: SummedFloat>(self, used: i64) -> T {
         T::of(self.squares / (self.count as i64).saturating_sub(used).max(0) as f64)
     }
