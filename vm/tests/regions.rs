@@ -96,6 +96,14 @@ fn cells(value: &Value) -> Vec<Option<u64>> {
     }
 }
 
+/// How a program is run.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// None: without options.
+    strips: Option<Strips>,
+    threads: usize,
+}
+
 type Outcome = Result<Vec<Vec<Option<u64>>>, String>;
 
 impl Case {
@@ -141,9 +149,15 @@ impl Case {
         Case { bound, frame, outputs, text: lines.join("; ") }
     }
 
-    fn run(&mut self, strips: Strips, threads: usize) -> Outcome {
-        let options = RunOptions::new().strips(strips).threads(threads);
-        self.bound.execute_with(&mut self.frame, options).map_err(|error| error.to_string())?;
+    fn run(&mut self, Way { strips, threads }: Way) -> Outcome {
+        let outcome = match strips {
+            None => self.bound.execute(&mut self.frame),
+            Some(strips) => {
+                let options = RunOptions::new().strips(strips).threads(threads);
+                self.bound.execute_with(&mut self.frame, options)
+            }
+        };
+        outcome.map_err(|error| error.to_string())?;
         let slot = |number: usize| match number {
             0 => self.bound.output_slot(),
             _ => self.bound.side_output_slot(&format!("o{number:02}")).expect("an output"),
@@ -152,11 +166,17 @@ impl Case {
         Ok((0..self.outputs.len()).map(read).collect())
     }
 
-    /// Runs by passes and by strips, on one thread and on three.
+    /// Runs by passes and by strips, on one thread and on three, and without options: before all of them, on memory of other runs, and
+    /// behind them, when there are strips.
     fn check(&mut self) -> Outcome {
-        let expected = self.run(Strips::Never, 1);
-        for (strips, threads) in [(Strips::Always, 1), (Strips::Never, 3), (Strips::Always, 3)] {
-            let found = self.run(strips, threads);
+        let as_it_is = Way { strips: None, threads: 1 };
+        let before = self.run(as_it_is);
+        let expected = self.run(Way { strips: Some(Strips::Never), threads: 1 });
+        let ways = [(Strips::Always, 1), (Strips::Never, 3), (Strips::Always, 3)];
+        let ways = ways.map(|(strips, threads)| Way { strips: Some(strips), threads });
+        let mut before = Some(before);
+        for way in [as_it_is].into_iter().chain(ways).chain([as_it_is]) {
+            let found = before.take().unwrap_or_else(|| self.run(way));
             if found == expected {
                 continue;
             }
@@ -173,7 +193,7 @@ impl Case {
                 }
                 _ => format!("{:?}, not {:?}", found.as_ref().err(), expected.as_ref().err()),
             };
-            panic!("{strips:?} on {threads} threads, {}: {first}", self.text);
+            panic!("{way:?}, {}: {first}", self.text);
         }
         expected
     }
@@ -511,9 +531,9 @@ fn usual_rare_rows() {
     let x = column(&mut rng, ScalarType::Float64, 200_000, |row| row % 100 == 0, |_| true);
     let lines = ["math.add x 1.0", "math.trig.tan @0", "math.multiply @1 x"].map(str::to_owned);
     let mut case = Case::new(&[("x", &x)], &lines, &[2]);
-    let expected = case.run(Strips::Never, 1);
+    let expected = case.run(Way { strips: Some(Strips::Never), threads: 1 });
     for _ in 0..20 {
-        assert_eq!(case.run(Strips::Auto, 1), expected);
+        assert_eq!(case.run(Way { strips: Some(Strips::Auto), threads: 1 }), expected);
     }
 }
 

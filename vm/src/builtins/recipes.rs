@@ -226,9 +226,11 @@ fn truncated(list: &mut List, x: Term, lane: Lane, end: f64) -> Option<RecordedF
         return None;
     }
     let x = list.cast(x, Lane::F64);
+    // First: where it does not fit can be told by the integer.
+    let value = list.cast(x, lane);
     let (size, end) = (list.unary(UnaryOp::Abs, x), list.f64(end));
     let fits = list.compare(Comparison::Less, size, end);
-    Some(RecordedFunction { value: list.cast(x, lane), rare: Some(list.not(fits)) })
+    Some(RecordedFunction { value, rare: Some(list.not(fits)) })
 }
 
 /// A second operand that is an integer above zero, and known.

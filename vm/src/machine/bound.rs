@@ -12,7 +12,7 @@ use crate::machine::native::run_scalars_compiled;
 use crate::machine::observer::Observer;
 use crate::machine::options::{RunLimits, RunOptions, RunWatch};
 use crate::machine::routine_code::Code;
-use crate::machine::run::{Halt, Run, run_directly, run_scalars};
+use crate::machine::run::{Halt, Run, run_cells, run_directly, run_scalars};
 #[cfg(feature = "jit")]
 use crate::machine::tier::Tiers;
 use crate::machine::tile::report::RegionReport;
@@ -231,8 +231,31 @@ impl BoundExpr {
         let code = &self.codes[0];
         match code.is_scalar {
             true => self.run_scalars(frame, |frame| run_scalars(code, frame)),
+            false if code.is_lone_region => self.run_lone_region(code, frame),
             false if code.calls.is_empty() && code.guards.is_empty() => self.run_directly(frame),
             false => self.run(frame, &RunLimits::DEFAULT, None, None, &self.codes),
+        }
+    }
+
+    /// Runs a region and what there is behind it on a frame, if that is as simple as most times.
+    fn run_lone_region(&self, code: &Code, frame: &mut Frame) -> Result<(), RunError> {
+        self.check_frame(frame).map_err(RunError::before_start)?;
+        let run = AssertUnwindSafe(|| {
+            // SAFETY: the program is verified, and the frame is of its layout, with all inputs.
+            let is_run = unsafe { code.regions[0].run_alone(frame) };
+            let behind = &code.cells[1..];
+            is_run && (behind.len() == 1 || run_cells(behind, frame))
+        });
+        match catch_unwind(run) {
+            Ok(true) => {
+                self.mark_written(frame);
+                Ok(())
+            }
+            Ok(false) => self.run_directly(frame),
+            Err(payload) => {
+                let halt = panicked(frame, &*payload, 0, None);
+                Err(self.fail(frame, halt))
+            }
         }
     }
 

@@ -155,6 +155,7 @@ impl<'p> Builder<'p> {
             guards: Vec::new(),
             entry_fuel: fuel[0],
             is_scalar: true,
+            is_lone_region: false,
             frame_bytes: routine.layout.size(),
             uses_arena: false,
         };
@@ -230,6 +231,9 @@ impl<'p> Builder<'p> {
         self.guards();
         let code = &mut self.code;
         self.pairs.fuse(&mut code.cells);
+        let is_straight = self.open_jumps.is_empty() && code.guards.is_empty();
+        let is_simple = is_straight && code.is_scalar && code.general.is_empty() && code.calls.is_empty();
+        code.is_lone_region &= is_simple && code.regions.len() == 1 && code.regions[0].may_run_alone();
         code.uses_arena = !code.general.is_empty() || !code.regions.is_empty();
         code.is_scalar &= code.general.is_empty() && code.regions.is_empty() && code.calls.is_empty();
         code.is_scalar &= code.guards.is_empty();
@@ -273,6 +277,7 @@ impl<'p> Builder<'p> {
         let group = &self.plan.regions[number as usize];
         self.code.regions.push(build(self.routine, &self.owners, &self.plan.views, group, &self.reads));
         let members: Vec<u32> = group.members.iter().map(|member| member.ip).collect();
+        self.code.is_lone_region |= self.code.cells.is_empty();
         self.push(ip, run_region, 0, [self.code.regions.len() as u32 - 1, 0, 0, 0]);
         // What an accumulator holds of their results is from earlier definitions.
         for member in members {

@@ -30,6 +30,8 @@ pub(super) struct Code {
     pub(super) uses_arena: bool,
     /// True if it has neither general kernels nor regions nor calls nor guards, and changes no array.
     pub(super) is_scalar: bool,
+    /// True if it is a region that may run alone, and cells of scalars behind it.
+    pub(super) is_lone_region: bool,
 }
 
 /// A guard of an instruction.

@@ -46,22 +46,32 @@ impl ArrayRows {
         len: usize,
         account: &dyn Account,
     ) -> Result<(), Exhausted> {
-        self.start(element);
-        match len.checked_mul(cell_size(element)) {
-            // As on every run but the first.
-            Some(bytes) if bytes <= self.cells.len() * size_of::<u64>() => {}
-            bytes => self.grow(bytes, len, account)?,
+        match self.reuse_for_kernel(element, len) {
+            true => Ok(()),
+            false => self.grow(len, account),
         }
-        self.len = len;
-        Ok(())
     }
 
-    /// Makes room for so many bytes of cells.
+    /// The same if that takes no more memory than there is, as on every run but the first; false if it does: there are no rows then.
+    #[inline]
+    pub(crate) fn reuse_for_kernel(&mut self, element: ScalarType, len: usize) -> bool {
+        self.start(element);
+        let bytes = len.checked_mul(cell_size(element));
+        let has_room = bytes.is_some_and(|bytes| bytes <= self.cells.len() * size_of::<u64>());
+        if has_room {
+            self.len = len;
+        }
+        has_room
+    }
+
+    /// Makes room for so many rows.
     #[cold]
-    fn grow(&mut self, bytes: Option<usize>, len: usize, account: &dyn Account) -> Result<(), Exhausted> {
+    fn grow(&mut self, len: usize, account: &dyn Account) -> Result<(), Exhausted> {
         let asked = (len as u64).saturating_mul(cell_size(self.element) as u64);
-        let bytes = bytes.ok_or(Exhausted::Memory { asked })?;
-        self.cells.lay_out(bytes.div_ceil(size_of::<u64>()), account)
+        let bytes = usize::try_from(asked).map_err(|_| Exhausted::Memory { asked })?;
+        self.cells.lay_out(bytes.div_ceil(size_of::<u64>()), account)?;
+        self.len = len;
+        Ok(())
     }
 
     /// Plain cells as bytes, and the words of presence if there are any, to be written.

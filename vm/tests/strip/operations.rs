@@ -295,6 +295,35 @@ fn one_row_fires() {
     }
 }
 
+/// Floats at the ends of an integer type, one of them among others that fit, in each place of a group: conversion tells which do not.
+#[test]
+fn floats_that_do_not_fit() {
+    for (lane, end) in [(Lane::I32, 2_147_483_648.0_f64), (Lane::I64, 9_223_372_036_854_775_808.0)] {
+        let mut list = List::new();
+        let x = list.column(0, Lane::F64);
+        let integer = list.cast(x, lane);
+        let (size, limit) = (list.unary(UnaryOp::Abs, x), list.f64(end));
+        let fits = list.compare(Comparison::Less, size, limit);
+        let is_rare = list.unary(UnaryOp::Not, fits);
+        let zero = list.number(lane, 0);
+        let known = list.select(fits, integer, zero);
+        list.store(1, known);
+        list.fire(is_rare);
+        let ends = [end, end.next_down(), end.next_up(), end - 0.5, end + 1.0, f64::INFINITY, 1e300];
+        let values = ends.into_iter().flat_map(|x| [x, -x]).chain([f64::NAN, -0.0, 0.5, -1.5]);
+        for value in values {
+            for rows in [1, 8, 13, 70] {
+                for place in 0..rows {
+                    let cell = |row| if row == place { value } else { row as f64 - 3.5 };
+                    let cells: Vec<u8> = (0..rows).flat_map(|row| cell(row).to_le_bytes()).collect();
+                    let inputs = Inputs { columns: vec![cells], scalars: Vec::new() };
+                    check_all(&list, &inputs, &[(0, rows)], Guard::Behind, &format!("{value} to {lane:?}"));
+                }
+            }
+        }
+    }
+}
+
 /// More columns than there are registers for pointers.
 #[test]
 fn many_columns() {

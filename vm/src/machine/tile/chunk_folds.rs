@@ -9,16 +9,17 @@
 
 use crate::array::block::Column;
 use crate::array::fold_kernel::{CHUNK, Folded};
+use crate::array::meter::Meter;
 use crate::array::runs::Runs;
 use crate::machine::tile::choose::Choice;
 use crate::machine::tile::lowered::{Present, Stage, StripFold};
 use crate::machine::tile::region::{MemberFault, Region};
 use crate::machine::tile::strip_folds::words_of;
 use crate::machine::tile::strips::LoadedStrip;
-use crate::operator::cell::Registers;
 use crate::strip::LaneFold;
 use crate::value::budget::Account;
 use crate::vector::first_stage::LANE_WORDS;
+use bumpalo::Bump;
 use std::mem::MaybeUninit;
 
 /// Most folds of a strip.
@@ -30,10 +31,10 @@ const MOST_FOLDS: usize = 8;
 struct Lanes(MaybeUninit<[u64; LANE_WORDS]>);
 
 impl Lanes {
-    /// Makes all lanes one word; a column has its place here.
+    /// Makes all lanes one word; where they stand.
     #[inline]
-    fn begin(&mut self, column: &mut Column, word: u64) {
-        column.data = self.0.write([word; LANE_WORDS]).as_mut_ptr().cast_const().cast();
+    fn begin(&mut self, word: u64) -> *const u8 {
+        self.0.write([word; LANE_WORDS]).as_mut_ptr().cast_const().cast()
     }
 }
 
@@ -70,23 +71,25 @@ impl Region {
         &self,
         strip: &LoadedStrip,
         rows: usize,
-        columns: &mut [Column],
+        columns: *mut Column,
         frame: *mut u8,
-        registers: &Registers,
+        arena: &Bump,
+        meter: &Meter<'_>,
     ) -> Result<bool, Box<MemberFault>> {
-        // SAFETY: registers of a run point to its arena and its meter.
-        let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let runs = Runs { run: rows, count: 1, width: 1 };
         let kept: u64 = self.folds.iter().map(|fold| fold.kernel.kept_bytes(runs)).sum();
         meter.charge(kept).map_err(|stop| self.stopped(stop.into()))?;
+        // SAFETY: the caller's promise.
+        let begin =
+            |column: u16, lanes| unsafe { (&raw mut (*columns.add(column as usize)).data).write(lanes) };
         // Of rows, and of those that are present.
         let [mut lanes, mut counts] = [[Lanes(MaybeUninit::uninit()); MOST_FOLDS]; 2];
         for ((fold, lanes), counts) in strip.folds.iter().zip(&mut lanes).zip(&mut counts) {
             if let Stage::Lanes { step, lane, .. } = fold.stage {
-                lanes.begin(&mut columns[fold.column as usize], step.start(lane));
+                begin(fold.column, lanes.begin(step.start(lane)));
             }
             if let Present::Counted(column, lane) = fold.present {
-                counts.begin(&mut columns[column as usize], LaneFold::Sum.start(lane));
+                begin(column, counts.begin(LaneFold::Sum.start(lane)));
             }
         }
         // SAFETY: the caller's promise: the columns have all rows, and folds have lanes.

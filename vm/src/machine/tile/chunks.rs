@@ -98,7 +98,7 @@ impl Blocks<'_> {
                 Some(folds) => folds.begin((rows.end - start).min(folds.most_rows()), start),
             };
             // SAFETY: the caller's promise; chunks and calls of rows with presence begin at words.
-            unsafe { strip.run(columns, start..end) };
+            unsafe { strip.run(columns.as_ptr(), start..end) };
             if let Some(folds) = &mut folds {
                 folds.take(end - start, folded);
             }

@@ -38,12 +38,43 @@ impl RowsInOrder {
         }
         (extent == Extent::Rows).then(|| RowsInOrder { arrays: arrays.into(), values: values.into() })
     }
+
+    /// Gives where the rows or the value of each input stand, by column, and says how many rows there are; nothing if they are not
+    /// in order.
+    ///
+    /// # Safety
+    /// The slots were verified for the layout of the frame, and hold what is read from them.
+    #[inline(always)]
+    pub(super) unsafe fn place(&self, frame: *mut u8, mut put: impl FnMut(u16, *const u8)) -> Option<usize> {
+        let mut rows = None;
+        for input in &self.arrays {
+            // SAFETY: the caller's promise: array slots hold array handles.
+            let array = match unsafe { &*frame.add(input.offset as usize).cast::<ArrayHandle>() } {
+                ArrayHandle::Owned(array) => &**array,
+                ArrayHandle::Shared(array) => &**array,
+                ArrayHandle::Lent(_) => return None,
+            };
+            let are_as_many = *rows.get_or_insert(array.len()) == array.len();
+            if array.element() != input.element || array.presence().is_some() || !are_as_many {
+                return None;
+            }
+            put(input.column, array.bytes().as_ptr());
+        }
+        for (column, offset) in &self.values {
+            put(*column, frame.wrapping_add(*offset as usize));
+        }
+        rows
+    }
 }
 
 impl StripPlan {
     /// What runs for rows of which none is missing, if that is one strip, which is compiled.
     #[inline(always)]
-    fn of_complete_rows(&self, signature: u64, strips: Strips) -> Option<(Choice<'_>, &LoadedStrip)> {
+    pub(super) fn of_complete_rows(
+        &self,
+        signature: u64,
+        strips: Strips,
+    ) -> Option<(Choice<'_>, &LoadedStrip)> {
         let mut variant = self.variants.get()?;
         let case = Case::new(signature, Access::Cached);
         while variant.case != case {
@@ -77,24 +108,8 @@ impl Region {
         let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
         self.begin_scans(columns, arena);
-        let mut rows = None;
-        for input in &inputs.arrays {
-            // SAFETY: the caller's promise: array slots hold array handles.
-            let array = match unsafe { &*frame.add(input.offset as usize).cast::<ArrayHandle>() } {
-                ArrayHandle::Owned(array) => &**array,
-                ArrayHandle::Shared(array) => &**array,
-                ArrayHandle::Lent(_) => return None,
-            };
-            let are_as_many = *rows.get_or_insert(array.len()) == array.len();
-            if array.element() != input.element || array.presence().is_some() || !are_as_many {
-                return None;
-            }
-            columns[input.column as usize].data = array.bytes().as_ptr();
-        }
-        for (column, offset) in &inputs.values {
-            columns[*column as usize].data = frame.wrapping_add(*offset as usize);
-        }
-        let rows = rows?;
+        // SAFETY: the caller's promise.
+        let rows = unsafe { inputs.place(frame, |column, data| columns[column as usize].data = data)? };
         let of_lanes = choice.strip_of_lanes(rows);
         if of_lanes.is_none() && !choice.is_at_once(rows) {
             return None;
@@ -102,8 +117,8 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output, and columns have these rows then.
         let outcome = unsafe {
             self.make_room(frame, rows, columns, meter).and_then(|()| match of_lanes {
-                Some(strip) => self.fold_chunk(strip, rows, columns, frame, registers),
-                None => Ok(strip.run_once(columns, rows)),
+                Some(strip) => self.fold_chunk(strip, rows, columns.as_mut_ptr(), frame, arena, meter),
+                None => Ok(strip.run_once(columns.as_ptr(), rows)),
             })
         };
         Some(outcome.map(|is_settled| {

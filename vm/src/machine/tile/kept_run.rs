@@ -155,7 +155,7 @@ impl Plane<'_> {
         while start < self.run {
             let end = self.run.min(start + CHUNK);
             // SAFETY: the caller's promise; rows have no presence.
-            unsafe { self.strip.run(self.of_call, start..end) };
+            unsafe { self.strip.run(self.of_call.as_ptr(), start..end) };
             if !count(end - start, since, go_on) {
                 return false;
             }

@@ -39,6 +39,7 @@ mod in_order;
 pub(super) mod kept;
 mod kept_run;
 mod lent;
+mod lone;
 mod lowered;
 mod member_recipes;
 pub(super) mod plan;

@@ -51,7 +51,7 @@ impl Rows<'_> {
             Code::Strip(number) => {
                 let strip = &self.strips[number as usize];
                 // SAFETY: as above.
-                let has_fired = unsafe { strip.run(self.columns, 0..count) };
+                let has_fired = unsafe { strip.run(self.columns.as_ptr(), 0..count) };
                 match &strip.again {
                     None => Ok(()),
                     // SAFETY: as above.

@@ -78,7 +78,7 @@ impl<'r> Blocks<'r> {
                 runs * run
             } else {
                 // SAFETY: the caller's promise: the columns stand at so many elements of a run.
-                unsafe { strip.run(columns, 0..count) };
+                unsafe { strip.run(columns.as_ptr(), 0..count) };
                 count
             };
             self.move_on(columns, done);

@@ -147,15 +147,15 @@ impl LoadedStrip {
     /// Computes some of the rows of the columns, the first one a multiple of 64 if there is presence; true if it has fired.
     ///
     /// # Safety
-    /// The columns have these rows and words of presence for them, as in the run that the strip was chosen for; results
+    /// There are all columns that the strip reads and writes; they have these rows and words of presence for them, as in the run that the strip was chosen for; results
     /// share no byte with others. Columns of folds have lanes, those of sums of leaves room for parts, and the ends of leaves are there.
     #[inline(always)]
-    pub(super) unsafe fn run(&self, columns: &[Column], rows: Range<usize>) -> bool {
+    pub(super) unsafe fn run(&self, columns: *const Column, rows: Range<usize>) -> bool {
         let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
         // SAFETY: the caller's promise; there are places for all, and the strip looks at those that are filled.
         unsafe {
             self.load(columns, constants.as_mut_ptr().cast(), |_| 0);
-            self.strip.run(columns.as_ptr().cast(), rows.start, rows.end, constants.as_ptr().cast()) != 0
+            self.strip.run(columns.cast(), rows.start, rows.end, constants.as_ptr().cast()) != 0
         }
     }
 
@@ -164,7 +164,7 @@ impl LoadedStrip {
     /// # Safety
     /// As [`run`](LoadedStrip::run).
     #[inline(always)]
-    pub(super) unsafe fn run_once(&self, columns: &[Column], rows: usize) -> bool {
+    pub(super) unsafe fn run_once(&self, columns: *const Column, rows: usize) -> bool {
         // SAFETY: the caller's promise.
         let has_fired = unsafe { self.run(columns, 0..rows) };
         if let Some(again) = &self.again {
@@ -200,7 +200,7 @@ impl LoadedStrip {
         unsafe {
             for run in 0..lists {
                 let list = constants.as_mut_ptr().add(run * count).cast();
-                self.load(columns, list, |column| steps.of_cells(column).wrapping_mul(run as isize));
+                self.load(columns.as_ptr(), list, |column| steps.of_cells(column).wrapping_mul(run as isize));
             }
             let columns = columns.as_mut_ptr().cast();
             self.strip.run_often(columns, rows, constants.as_ptr().cast(), runs, first.as_ptr());
@@ -210,13 +210,13 @@ impl LoadedStrip {
     /// Fills in constants, of cells so many bytes behind where their columns stand.
     ///
     /// # Safety
-    /// There are places for all; each column of a constant has one value there.
+    /// There are places for all; each column of a constant is there, and has one value there.
     #[inline(always)]
-    unsafe fn load(&self, columns: &[Column], constants: *mut u64, behind: impl Fn(u16) -> isize) {
+    unsafe fn load(&self, columns: *const Column, constants: *mut u64, behind: impl Fn(u16) -> isize) {
         for (number, (column, size)) in self.constants.iter().enumerate() {
-            let from = columns[*column as usize].data.wrapping_offset(behind(*column));
             // SAFETY: the caller's promise: one value of this size, which is what the strip reads of the place.
             unsafe {
+                let from = (*columns.add(*column as usize)).data.wrapping_offset(behind(*column));
                 let value = match size {
                     1 => u64::from(from.read()),
                     4 => u64::from(from.cast::<u32>().read_unaligned()),

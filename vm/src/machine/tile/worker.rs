@@ -205,7 +205,7 @@ impl<'w> Worker<'w> {
         self.go_to(rows.start);
         // SAFETY: the caller's promise: all columns of the strip stand in place; chunks begin at words of presence. What is
         // computed again for a block that fires is written over.
-        let has_fired = unsafe { strip.run(self.columns, 0..rows.len()) };
+        let has_fired = unsafe { strip.run(self.columns.as_ptr(), 0..rows.len()) };
         if !has_fired {
             fired.count(false);
         }

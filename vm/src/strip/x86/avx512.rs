@@ -118,8 +118,8 @@ impl Lower<'_> {
         let Op::Compare(relation, x, y) = self.list.op(comparison) else {
             unreachable!("merging takes comparisons")
         };
-        let lane = self.list.lane(x);
-        let (x, y) = (self.number(copy, x).part(0), self.number(copy, y).part(0));
+        let (relation, lane, x, y) = self.compared(copy, comparison, relation, [x, y]);
+        let (x, y) = (x.part(0), y.part(0));
         let known = self.mask_register(copy, mask);
         match known.register.filter(|_| !known.is_inverted) {
             Some(under) => self.compare_512(relation, lane, x, y, Some(under)),

@@ -30,6 +30,22 @@ impl Lower<'_> {
         }
     }
 
+    /// What a term that is a comparison compares: its operands, or what [says the same](crate::strip::x86::merge::Merges::fits).
+    pub fn compared(
+        &mut self,
+        copy: usize,
+        term: Term,
+        comparison: Comparison,
+        [x, y]: [Term; 2],
+    ) -> (Comparison, Lane, Parts, Parts) {
+        let Some(integer) = self.merges.fits[term.index()] else {
+            return (comparison, self.list.lane(x), self.number(copy, x), self.number(copy, y));
+        };
+        let lane = self.list.lane(integer);
+        let least = self.constants.literal(lane, 1 << (8 * lane.bytes() - 1));
+        (Comparison::NotEqual, lane, self.number(copy, integer), self.constant(least, lane))
+    }
+
     /// A comparison of numbers.
     pub fn compare(&mut self, comparison: Comparison, lane: Lane, x: Parts, y: Parts) -> Truths {
         match self.target.is_512 {

@@ -85,7 +85,7 @@ pub struct Lower<'l> {
     pub body: LoopBody,
     /// Reads of each term by terms and sinks that matter.
     reads: &'l [u32],
-    merges: &'l Merges,
+    pub merges: &'l Merges,
     pub folds: &'l [FoldPlan],
     homes: HashMap<Home, Virtual>,
     /// By copy, then by term.
@@ -221,8 +221,7 @@ impl Lower<'_> {
                 Lowered::Mask(self.mask_select(copy, mask, yes, no))
             }
             Op::Compare(comparison, x, y) => {
-                let of = self.list.lane(x);
-                let (x, y) = (self.number(copy, x), self.number(copy, y));
+                let (comparison, of, x, y) = self.compared(copy, term, comparison, [x, y]);
                 Lowered::Mask(self.compare(comparison, of, x, y))
             }
             Op::Select(mask, yes, no) => {

@@ -6,14 +6,17 @@
 //! t4 = add t1 t2                    t5 = select t3 t4 t0          t5 = vaddpd t0 {t3}, t1, t2
 //!
 //! t4 = lt t1 t2                     t5 = and t3 t4                t5 = vcmppd {t3} t1, t2
+//!
+//! t3 = cast t1   t4 = lt (abs t1) 2^31    t4 = t3 != least         t4 = vpcmpd t3, least
 //! ```
 //!
 //! The instruction for a minimum gives its second operand on ties and if one is NaN, as the choice does. An arm that is
 //! an operation read only here goes under the mask of AVX-512, over zeros, or over the other arm if that is not needed
-//! any more.
+//! any more. Of a float that does not fit an integer, and of none that is smaller than 2^31, conversion makes the least integer.
 
 use crate::strip::list::List;
 use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term, UnaryOp};
+use hashbrown::HashMap;
 
 /// How a choice is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +46,18 @@ pub struct Choice {
 pub struct Merges {
     /// By choice.
     pub choices: Vec<Option<Merge>>,
-    /// Terms that are computed by the one that reads them.
+    /// Terms that are computed by the one that reads them, or by none.
     pub is_deferred: Vec<bool>,
+    /// By comparison that says whether a float fits: the integer that is made of it.
+    pub fits: Vec<Option<Term>>,
 }
 
 /// Finds what can be merged.
 pub fn merges(list: &List, reads: &[u32], has_masked_operations: bool) -> Merges {
     let count = list.terms().len();
-    let mut merges = Merges { choices: vec![None; count], is_deferred: vec![false; count] };
+    let mut merges =
+        Merges { choices: vec![None; count], is_deferred: vec![false; count], fits: vec![None; count] };
+    find_conversions(list, reads, has_masked_operations, &mut merges);
     let last = last_reads(list, reads);
     let numbers = list.terms().filter(|(term, _, lane)| reads[term.index()] > 0 && *lane != Lane::Mask);
     for (term, op, _) in numbers {
@@ -89,6 +96,35 @@ pub fn merges(list: &List, reads: &[u32], has_masked_operations: bool) -> Merges
     }
     merges
 }
+
+/// Sizes of floats that are compared with the end of an integer type to which the floats are converted before that, and for nothing
+/// else; 64 bits only where that is an instruction.
+fn find_conversions(list: &List, reads: &[u32], has_wide: bool, merges: &mut Merges) {
+    let mut converted: HashMap<(Term, Lane), Term> = HashMap::new();
+    for (term, op, lane) in list.terms().filter(|(term, ..)| reads[term.index()] > 0) {
+        let (size, end) = match op {
+            Op::Cast(x) if list.lane(x) == Lane::F64 => {
+                converted.insert((x, lane), term);
+                continue;
+            }
+            Op::Compare(Comparison::Less, size, end) if reads[size.index()] == 1 => (size, end),
+            _ => continue,
+        };
+        let (Op::Unary(UnaryOp::Abs, x), Op::Literal(end)) = (list.op(size), list.op(end)) else { continue };
+        let to = match f64::from_bits(end) {
+            TWO_TO_31 => Lane::I32,
+            TWO_TO_63 if has_wide => Lane::I64,
+            _ => continue,
+        };
+        if let Some(integer) = converted.get(&(x, to)) {
+            merges.fits[term.index()] = Some(*integer);
+            merges.is_deferred[size.index()] = true;
+        }
+    }
+}
+
+const TWO_TO_31: f64 = 2_147_483_648.0;
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// A comparison that only one `and` reads goes under the mask of its other operand.
 fn defer_comparisons(list: &List, reads: &[u32], is_deferred: &mut [bool]) {

@@ -1,0 +1,82 @@
+//! Lone regions: all of a program is one region over [rows in order](super::in_order), as most expressions over rows are.
+//!
+//! ```text
+//! any program    registers | meter | cells: region … end | memory given back
+//! lone region                               strip
+//! ```
+//!
+//! A run without limits that needs no more memory than the frame has would set up what nobody looks at. So the strip is called at
+//! once, if it is compiled; a run that is not as most are is left to the code for all of them, from its beginning.
+
+use crate::array::block::Column;
+use crate::array::meter::Meter;
+use crate::frame::Frame;
+use crate::layout::handle::ArrayHandle;
+use crate::machine::options::RunLimits;
+use crate::machine::tile::region::{Output, Region};
+use crate::machine::tile::schedule::Presence;
+use std::mem::MaybeUninit;
+
+/// Most columns of a lone region: they stand on the stack.
+const MOST_COLUMNS: usize = 64;
+
+impl Region {
+    /// True if it may be [run alone](Region::run_alone).
+    pub(in crate::machine) fn may_run_alone(&self) -> bool {
+        let is_complete = |output: &Output| self.complete.get(output.column as usize) != Some(&Presence::Own);
+        let is_plain =
+            self.in_order.is_some() && self.scans.is_empty() && self.outputs.iter().all(is_complete);
+        is_plain && self.columns.len() <= MOST_COLUMNS
+    }
+
+    /// Computes all rows where that takes no more than its strip and memory that the frame has; false if it takes more, and all is
+    /// still to be computed.
+    ///
+    /// # Safety
+    /// The slots of inputs and outputs were verified for the layout of the frame, whose inputs are written, and the region
+    /// [may run alone](Region::may_run_alone).
+    #[inline]
+    pub(in crate::machine) unsafe fn run_alone(&self, frame: &mut Frame) -> bool {
+        let (Some(inputs), Some(plan)) = (&self.in_order, &self.strips) else { return false };
+        let limits = &RunLimits::DEFAULT;
+        let Some((choice, strip)) = plan.of_complete_rows(self.complete_signature, limits.strips) else {
+            return false;
+        };
+        let mut places = [const { MaybeUninit::<Column>::uninit() }; MOST_COLUMNS];
+        let mut put = |column: u16, data| {
+            places[column as usize].write(Column { data, ..Column::MISSING });
+        };
+        let base = frame.base();
+        // SAFETY: the caller's promise; nobody else uses the frame. A strip reads and writes the columns of inputs, outputs and folds.
+        unsafe {
+            let Some(rows) = inputs.place(base, &mut put) else { return false };
+            let of_lanes = choice.strip_of_lanes(rows);
+            if of_lanes.is_none() && !choice.is_at_once(rows) || !self.reuse_outputs(base, rows, put) {
+                return false;
+            }
+            let columns = places.as_mut_ptr().cast();
+            let Some(strip) = of_lanes else { return strip.run_once(columns, rows) };
+            let meter = Meter::new(&limits.meter, frame.alive());
+            let arena = &*frame.scratch().of_region();
+            let is_settled = matches!(self.fold_chunk(strip, rows, columns, base, arena, &meter), Ok(true));
+            frame.reset_scratch();
+            is_settled
+        }
+    }
+
+    /// Gives where the rows of each output stand, by column, if the frame has memory for these rows; false if it has not.
+    ///
+    /// # Safety
+    /// As [`Region::place`].
+    #[inline(always)]
+    unsafe fn reuse_outputs(&self, frame: *mut u8, rows: usize, mut put: impl FnMut(u16, *const u8)) -> bool {
+        self.outputs.iter().all(|output| {
+            // SAFETY: the caller's promise.
+            let handle = unsafe { &mut *frame.add(output.slot.offset() as usize).cast::<ArrayHandle>() };
+            let ArrayHandle::Owned(array) = handle else { return false };
+            let is_enough = array.reuse_for_kernel(output.element, rows);
+            put(output.column, array.cells_mut().as_ptr());
+            is_enough
+        })
+    }
+}
