@@ -2,7 +2,7 @@
 //! chunks end.
 
 use crate::support::{bind, parse};
-use cembra::compile::Options;
+use cembra::compile::{Options, compile};
 use cembra::prepare::{Prepare, Source};
 use cembra::registry::Dialect;
 use cembra::vm::machine::{RunOptions, Strips};
@@ -255,6 +255,14 @@ fn rows_side_by_side() {
             "core.make_tuple(nd.max(x * -1.0, 0), nd.min(x, 0), nd.count(x * 0.5, 0), nd.all(x, 0))",
             &specials,
         );
+        // The first zero counts, in every order that rows are taken in.
+        let zero = |row: usize| [0.0, -0.0, 2.0][(row.wrapping_mul(0x9E37_79B9) >> 7) % 3];
+        let zeros = [("x", of("NDARRAY_FLOAT64_NN", shape, zero, false))];
+        let of_singles = [("x", of("NDARRAY_FLOAT32_NN", shape, |row| zero(row) as f32, false))];
+        for inputs in [&zeros, &of_singles] {
+            check("nd.min(x, 0)", inputs);
+            check("core.make_tuple(nd.max(x * -1.0, 0), nd.min(x, 0), nd.min(x, 1))", inputs);
+        }
         let singles = [("x", of("NDARRAY_FLOAT32_NN", shape, |row| special(row) as f32, false))];
         check("d = x * 0.5; core.make_tuple(nd.max(d, 0), nd.min(d, 0), nd.count(d, 0))", &singles);
         let singles = [("x", of("NDARRAY_FLOAT32_NN", shape, |row| number(row) as f32, false))];
@@ -294,6 +302,39 @@ fn rows_side_by_side() {
             }
         }
     }
+}
+
+/// Arrays that have no elements along some axis: all that makes one of several gives results without elements, or an error of its own.
+#[test]
+fn arrays_without_elements() {
+    let mut computed = 0;
+    for shape in [[4, 5, 0], [0, 5, 3], [9, 0, 8], [1, 16, 0], [1, 0, 1], [0, 0, 0]] {
+        for (element, bytes) in [("FLOAT64", 8), ("FLOAT32", 4), ("INT64", 8), ("INT32", 4), ("BOOLEAN", 1)] {
+            let qtype = NdType::from_name(&format!("NDARRAY_{element}_NNN")).expect("a type");
+            let rows = NdRows::from_strided(qtype, &[], 0, &shape, &[0, bytes, bytes]).expect("fits");
+            let x = Value::NdArray(Arc::new(rows));
+            for fold in
+                ["sum", "mean", "var", "std", "max", "min", "argmax", "prod", "any", "all", "count", "median"]
+            {
+                for axes in ["0", "1", "2", "tuple(0, 1)", "tuple(1, 2)", "tuple(0, 2)"] {
+                    let text = format!("nd.{fold}(x, {axes})");
+                    let source = Source::new(parse(&text, Dialect::Cembra), [("x", x.qtype())]);
+                    let Ok(prepared) = Prepare::standard().run(source) else { continue };
+                    let bound = compile(&prepared, &Options::default()).expect("a program");
+                    let mut frame = bound.new_frame().expect("memory");
+                    frame.write(bound.input_slot("x").expect("an input"), &x).expect("a value of its type");
+                    match bound.execute(&mut frame) {
+                        Ok(()) => computed += 1,
+                        Err(error) => {
+                            let error = error.to_string();
+                            assert!(!error.contains("panicked"), "{text} of {element} {shape:?}: {error}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(computed > 1000, "{computed} computed");
 }
 
 /// Runs over two axes between others, which operands have all of, one of, or none.

@@ -784,3 +784,85 @@ fn one_operator_over_axes() {
         }
     }
 }
+
+/// Operands that have some of the axes of a result: by their types along any of them, in arrays of few elements, which are laid out, and
+/// of many. Runs on one frame in turn, with other sizes.
+#[test]
+fn operands_with_some_axes() {
+    /// Sizes of an array that repeats along its unit axes, in a result of these sizes.
+    fn sizes_of(qtype: NdType, sizes: &[usize]) -> Vec<usize> {
+        let first = sizes.len() - qtype.rank();
+        (0..qtype.rank()).map(|axis| if qtype.is_unit(axis) { 1 } else { sizes[first + axis] }).collect()
+    }
+    /// The cell of an array that stands at a place of the result.
+    fn cell_at(shape: &[usize], cells: &[i32], place: &[usize]) -> i32 {
+        let of = &place[place.len() - shape.len()..];
+        let index = shape.iter().zip(of).fold(0, |index, (size, at)| index * size + at % size);
+        cells[index]
+    }
+    let mut rng = Rng::with_seed(0x2e);
+    let mut checked = 0;
+    for _ in 0..60 {
+        let rank = rng.usize(1..4);
+        let types: Vec<NdType> = (0..3)
+            .map(|_| {
+                let rank = if rng.bool() { rank } else { rng.usize(1..=rank) };
+                let unit_in = if rng.bool() { 3 } else { 100 };
+                let units: Vec<bool> = (0..rank).map(|_| rng.usize(..unit_in) == 0).collect();
+                NdType::of_axes(ScalarType::Int32, units).expect("few axes")
+            })
+            .collect();
+        let read: &[usize] = if rng.bool() { &[1] } else { &[0, 1] };
+        let lines = ["math.multiply x y", "math.add @0 z"].map(str::to_owned);
+        let mut case: Option<Case> = None;
+        for _ in 0..4 {
+            let most = if rng.u8(..4) == 0 { 30 } else { 9 };
+            let mut sizes: Vec<usize> = (0..rank).map(|_| rng.usize(1..most)).collect();
+            // Along axes that no array has, there is one element.
+            for (axis, size) in sizes.iter_mut().enumerate() {
+                let has = |t: &NdType| (axis + t.rank()).checked_sub(rank).is_some_and(|own| !t.is_unit(own));
+                if !types.iter().any(has) {
+                    *size = 1;
+                }
+            }
+            let arrays: Vec<(Vec<usize>, Vec<i32>)> = types
+                .iter()
+                .map(|qtype| {
+                    let shape = sizes_of(*qtype, &sizes);
+                    let cells = std::iter::repeat_with(|| rng.i32(..)).take(shape.iter().product()).collect();
+                    (shape, cells)
+                })
+                .collect();
+            let array = |(qtype, (shape, cells)): (&NdType, &(Vec<usize>, Vec<i32>))| {
+                let rows = NdRows::from_slice(*qtype, shape, cells).expect("the shape fits");
+                Value::NdArray(Arc::new(rows))
+            };
+            let values: Vec<Value> = types.iter().zip(&arrays).map(array).collect();
+            let named = ["x", "y", "z"].into_iter().zip(&values);
+            let case =
+                case.get_or_insert_with(|| Case::new(&named.clone().collect::<Vec<_>>(), &lines, read));
+            for (name, value) in named {
+                let slot = case.bound.input_slot(name).expect("an input");
+                case.frame.write(slot, value).expect("a value of its type");
+            }
+            let found = case.check().expect("the shapes fit");
+            let [x, y, z] = [0, 1, 2].map(|number| &arrays[number]);
+            let result = found.last().expect("a result");
+            let of_rank = types.iter().map(|t| t.rank()).max().expect("three");
+            let sizes = &sizes[rank - of_rank..];
+            assert_eq!(result.len(), sizes.iter().product::<usize>());
+            for (index, cell) in result.iter().enumerate() {
+                let mut rest = index;
+                let mut place = vec![0; sizes.len()];
+                for (at, size) in place.iter_mut().zip(sizes).rev() {
+                    (*at, rest) = (rest % size, rest / size);
+                }
+                let [x, y, z] = [x, y, z].map(|(shape, cells)| cell_at(shape, cells, &place));
+                let expected = x.wrapping_mul(y).wrapping_add(z);
+                assert_eq!(*cell, Some(bits(&ScalarValue::Int32(expected))), "{types:?} {sizes:?} {place:?}");
+            }
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 240);
+}

@@ -14,7 +14,9 @@
 
 use crate::array::nd_space::{Position, Space};
 use crate::array::nd_walk::{Operand, Walk};
-use crate::value::nd_type::MAX_RANK;
+use crate::value::array::cell_size;
+use crate::value::nd_type::{MAX_RANK, NdType};
+use crate::value::shape::padded;
 use crate::vector::Level;
 use crate::vector::level::Loop;
 use crate::vector::python::gcd;
@@ -112,21 +114,76 @@ impl Periods {
     /// Writes an operand that repeats along the first axis, for a run.
     #[inline(never)]
     fn repeat<'a>(&self, operand: Operand<'a>, space: &Space, arena: &'a Bump) -> *const u8 {
-        let all = self.run * operand.size;
-        let layout = Layout::from_size_align(all, 64).expect("a run is small");
-        let to = arena.alloc_layout(layout).as_ptr();
-        let (period, mut written) = (self.period.get(), self.period.get() * operand.size);
-        // SAFETY: there is room for a run, of one period at least, which the space has; what is copied has been written.
+        let (period, all) = (self.period.get(), self.run * operand.size);
+        let to = room(all, arena);
+        // SAFETY: there is room for a run, of one period at least, which the space has.
         unsafe {
             Walk::gathered(operand).data(space, &Position::default(), period, to);
-            while written < all {
-                let more = written.min(all - written);
-                to.add(written).copy_from_nonoverlapping(to, more);
-                written += more;
-            }
+            write_again(to, period * operand.size, all);
         }
         to
     }
+}
+
+/// Room for so many bytes of a run.
+fn room(bytes: usize, arena: &Bump) -> *mut u8 {
+    arena.alloc_layout(Layout::from_size_align(bytes, 64).expect("a run is small")).as_ptr()
+}
+
+/// Writes the bytes that have been written again and again, up to all of them.
+///
+/// # Safety
+/// There is room for all; some have been written, and no more.
+unsafe fn write_again(to: *mut u8, mut written: usize, all: usize) {
+    while written < all {
+        let more = written.min(all - written);
+        // SAFETY: the caller's promise.
+        unsafe { to.add(written).copy_from_nonoverlapping(to, more) };
+        written += more;
+    }
+}
+
+/// True if arrays of fewer axes may be [laid out](lay_out) over this shape: it has few elements, and some.
+pub(crate) fn is_laid_out(shape: &[usize]) -> bool {
+    (1..=RUN).contains(&shape.iter().product())
+}
+
+/// An array of a few elements in order, and its sizes, with all elements of a shape: it repeats along the first axes, or has one
+/// element for all along the last ones, by its type; nothing if it is neither, or if the shape has many elements.
+///
+/// # Safety
+/// The array has these elements, and nobody changes them meanwhile.
+pub(crate) unsafe fn lay_out(
+    (first, sizes): (*const u8, &[usize]),
+    qtype: NdType,
+    shape: &[usize],
+    arena: &Bump,
+) -> Option<*const u8> {
+    let all: usize = shape.iter().product();
+    let last = &shape[shape.len().checked_sub(sizes.len())?..];
+    let rank = sizes.len();
+    let leading = (0..rank).take_while(|axis| qtype.is_unit(*axis)).count();
+    let axes = rank - (0..rank).rev().take_while(|axis| qtype.is_unit(*axis)).count();
+    let size = cell_size(qtype.element());
+    let is_repeated = sizes[leading..] == last[leading..];
+    if !is_laid_out(shape) || !is_repeated && (last.len() < shape.len() || sizes[..axes] != last[..axes]) {
+        return None;
+    }
+    let to = room(all * size, arena);
+    if is_repeated {
+        let bytes = sizes.iter().product::<usize>() * size;
+        // SAFETY: the caller's promise; a shape with elements has one period at least.
+        unsafe {
+            to.copy_from_nonoverlapping(first, bytes);
+            write_again(to, bytes, all * size);
+        }
+    } else {
+        let strides = padded(&[size as isize], 0);
+        let period = NonZero::new(last[axes..].iter().product())?;
+        // SAFETY: there is an element for each period, and room for all.
+        unsafe { Operand::new(first, qtype.element(), &strides, false).spread_cells(period, 0, all, to) };
+    }
+    Some(to)
 }
 
 impl Operand<'_> {

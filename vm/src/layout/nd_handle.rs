@@ -14,7 +14,7 @@ use crate::value::budget::{Account, Exhausted, Unlimited};
 use crate::value::nd_type::NdType;
 use crate::value::ndarray::{NdRows, check_shape};
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
-use crate::value::shape::{Shape, Strides, c_strides, padded};
+use crate::value::shape::{Shape, Strides, are_in_order, c_strides, padded};
 use std::sync::Arc;
 
 /// An n-dimensional array.
@@ -232,6 +232,15 @@ impl NdHandle {
         self.owned().resize_within(qtype, shape, account).map(<[u8]>::as_mut_ptr)
     }
 
+    /// The frame's own memory for elements of this shape, one after the other, if that takes no more than it has and no other is lent.
+    #[inline]
+    pub(crate) fn reuse_room(&mut self, qtype: NdType, shape: &[usize]) -> Option<*mut u8> {
+        match self.changed() {
+            Held::Owned(rows) => rows.reuse_room(qtype, shape),
+            _ => None,
+        }
+    }
+
     /// Lent memory for elements of this shape that do not stand one after the other, and their strides.
     pub(crate) fn strided_room(&self, qtype: NdType, shape: &[usize]) -> Option<(*mut u8, Strides)> {
         let room = self.held.loan()?.room.as_ref().filter(|room| room.element == qtype.element())?;
@@ -397,16 +406,9 @@ impl NdHandle {
                 None => self.rows().place(),
             },
         };
-        let mut next = cell_size(qtype.element());
-        let is_aligned = first.addr().is_multiple_of(next);
-        let rank = qtype.rank();
-        for (size, stride) in shape[..rank].iter().zip(&strides[..rank]).rev() {
-            if *size != 1 && *stride != next as isize {
-                return None;
-            }
-            next = next.wrapping_mul(*size);
-        }
-        (of == qtype && is_aligned && next > 0).then_some((first, &shape[..rank]))
+        let (rank, cell) = (qtype.rank(), cell_size(qtype.element()));
+        let are_in_order = of == qtype && are_in_order(first, (&shape[..rank], &strides[..rank]), cell);
+        are_in_order.then_some((first, &shape[..rank]))
     }
 
     /// Makes the bytes of truth values that a kernel has written 0 or 1; a shared array was checked when it was made.

@@ -20,7 +20,7 @@ use crate::value::nd_error::NdError;
 use crate::value::nd_type::{MAX_RANK, NdType, is_element};
 use crate::value::scalar::ScalarType;
 use crate::value::scalar_value::ScalarValue;
-use crate::value::shape::{Offsets, Shape, Strides, c_strides, element_count, padded};
+use crate::value::shape::{Offsets, Shape, Strides, are_in_order, c_strides, element_count, padded};
 use std::ops::Range;
 
 /// A Rust type that is the element of an n-dimensional array. Its size is that of [`NdCell::ELEMENT`], and all bytes 0 are
@@ -235,6 +235,12 @@ impl<'a> NdView<'a> {
     /// Where the first element begins in the buffer.
     pub fn start(&self) -> usize {
         self.start
+    }
+
+    /// The first element, if there are some that stand one after the other, the last axis fastest, each at a multiple of its size.
+    pub(crate) fn in_order(&self) -> Option<*const u8> {
+        let first = self.bytes.as_ptr().wrapping_add(self.start);
+        are_in_order(first, (self.shape(), self.strides()), cell_size(self.element)).then_some(first)
     }
 
     /// Number of elements.

@@ -214,6 +214,17 @@ impl NdRows {
         Ok(&mut bytemuck::cast_slice_mut(&mut self.cells)[..bytes])
     }
 
+    /// The first of the cells of so many elements if there is room for them, which then have this shape.
+    #[inline]
+    pub(crate) fn reuse_room(&mut self, qtype: NdType, shape: &[usize]) -> Option<*mut u8> {
+        let bytes = has_shape(qtype, shape)?.checked_mul(cell_size(qtype.element()))?;
+        if bytes > self.cells.len() * size_of::<u64>() {
+            return None;
+        }
+        self.set_shape(qtype, shape);
+        Some(self.first_mut())
+    }
+
     /// Puts an element behind the others of one axis, with room for more.
     ///
     /// # Errors

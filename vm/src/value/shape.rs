@@ -132,6 +132,20 @@ pub(crate) fn fill_strides(strides: &mut [isize], shape: &[usize], cell: usize) 
     }
 }
 
+/// True if there are elements, which stand one after the other, the last axis fastest, each at a multiple of its size, a power of two
+/// of bytes.
+#[inline]
+pub(crate) fn are_in_order(first: *const u8, (shape, strides): (&[usize], &[isize]), cell: usize) -> bool {
+    let mut next = cell;
+    for (size, stride) in shape.iter().zip(strides).rev() {
+        if *size != 1 && *stride != next as isize {
+            return false;
+        }
+        next = next.wrapping_mul(*size);
+    }
+    next > 0 && first.addr() & (cell - 1) == 0
+}
+
 /// A list filled up to the largest number of axes.
 pub fn padded<T: Copy>(list: &[T], with: T) -> [T; MAX_RANK] {
     std::array::from_fn(|axis| list.get(axis).copied().unwrap_or(with))

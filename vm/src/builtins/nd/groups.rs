@@ -59,6 +59,9 @@ pub(super) fn by_runs<C: NdCell, R: NdCell>(
     let meter = call.meter();
     let of = InOrder::<C>::of(call, axes, |runs| runs.width > 1 || runs.run <= most)?;
     let Some(InOrder { values, runs: Runs { run, width, .. }, out }) = of else { return Ok(false) };
+    if values.is_empty() {
+        return Ok(true);
+    }
     let several = if width == 1 { (STRIDE / run).max(1) } else { width };
     for (values, out) in values.chunks(run * several).zip(out.chunks_mut(several * size_of::<R>())) {
         let mut cells = out.chunks_exact_mut(size_of::<R>());

@@ -86,7 +86,7 @@ impl Region {
         arena: &'a Bump,
     ) -> Result<Elements<'a>, Box<MemberFault>> {
         // SAFETY: the caller's promise.
-        if let Some(elements) = unsafe { self.elements_in_order(axes, frame, columns, arena) } {
+        if let Some(elements) = unsafe { self.elements_in_order(axes, frame.cast_mut(), columns, arena) } {
             return Ok(elements);
         }
         let rank = axes.rank();
@@ -212,8 +212,8 @@ impl Region {
         Ok(Found { arrays, strides, seen })
     }
 
-    /// [All of it](Region::load_elements) if every input has all axes, and every input and output stands in order: then there is one run, and no view has
-    /// to be looked at. It leaves any data in columns otherwise.
+    /// [All of it](Region::load_elements) if every input and output stands [in order](crate::machine::tile::in_order): then there is one
+    /// run, and no view has to be looked at. It leaves any data in columns otherwise.
     ///
     /// # Safety
     /// As [`Region::load_elements`].
@@ -221,43 +221,35 @@ impl Region {
     unsafe fn elements_in_order<'a>(
         &self,
         axes: NdType,
-        frame: *const u8,
+        frame: *mut u8,
         columns: &mut [Column],
         arena: &'a Bump,
     ) -> Option<Elements<'a>> {
-        // SAFETY: the caller's promise: the handle of an array stands in its slot.
-        let handle_at = |offset: u32| unsafe { &*frame.add(offset as usize).cast::<NdHandle>() };
-        let mut shape: Option<&[usize]> = None;
-        for (column, input) in columns.iter_mut().zip(&self.inputs) {
-            match input.place {
-                InputPlace::Elements { offset, qtype } => {
-                    let has_all_axes = input.extent() == Some(self.extent) && input.through.is_empty();
-                    let (first, sizes) = handle_at(offset).in_order(qtype).filter(|_| has_all_axes)?;
-                    if *shape.get_or_insert(sizes) != sizes {
-                        return None;
-                    }
-                    (column.data, column.step) = (first, cell_size(qtype.element()));
-                }
-                InputPlace::Scalar { offset, .. } => {
-                    // SAFETY: the caller's promise; elements are never optional.
-                    column.data = unsafe { frame.add(offset as usize) };
-                }
-                InputPlace::Array { .. } => unreachable!("a region of elements"),
-            }
-        }
-        let sizes = shape?;
+        let inputs = self.in_order.as_ref()?;
+        // SAFETY: the caller's promise.
+        let found = unsafe {
+            inputs.place(&self.inputs, frame, arena, |column, data| columns[column as usize].data = data)?
+        };
+        let sizes = found.sizes.expect("elements have axes");
         let is_strided = |output: &Output| {
             let qtype = output.slot.qtype().nd().expect("an output over axes");
-            handle_at(output.slot.offset()).strided_room(qtype, sizes).is_some()
+            // SAFETY: as above: the handle of an array stands in its slot.
+            let handle = unsafe { &*frame.add(output.slot.offset() as usize).cast::<NdHandle>() };
+            handle.strided_room(qtype, sizes).is_some()
         };
         if self.outputs.iter().any(is_strided) {
             return None;
         }
+        for (column, input) in columns.iter_mut().zip(&self.inputs) {
+            if let InputPlace::Elements { qtype, .. } = input.place {
+                column.step = cell_size(qtype.element());
+            }
+        }
         Some(Elements {
             rank: axes.rank(),
             shape: padded(sizes, 1),
-            space: Space::of_run(sizes.iter().product()),
-            seen: 0,
+            space: Space::of_run(found.count),
+            seen: found.seen,
             takes_runs: false,
             are_short: self.has_short_runs(sizes, true),
             walks: &[],

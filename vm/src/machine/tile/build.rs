@@ -5,7 +5,7 @@ use crate::machine::tile::columns::Columns;
 use crate::machine::tile::member_recipes::{self, Lanes, complete_if};
 use crate::machine::tile::plan::{Extent, Group};
 use crate::machine::tile::region::{
-    Fold, Input, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region, RowsInOrder,
+    Fold, Input, LONE_BLOCK, MAX_BLOCK, MIN_BLOCK, MIN_ELEMENTS, Member, Output, Place, Region, WholeInputs,
 };
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::{Scratch, place_bytes};
@@ -99,7 +99,7 @@ pub(in crate::machine) fn build(
         moving: columns.moving(&outputs),
         complete: Box::default(),
         complete_signature: 0,
-        in_order: RowsInOrder::of(group.extent, &columns.inputs),
+        in_order: WholeInputs::of(group.extent, &columns.inputs, !folds.is_empty()),
         passes,
         strips,
         short,

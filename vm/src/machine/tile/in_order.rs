@@ -1,70 +1,234 @@
-//! Rows in order: a region of rows whose inputs are whole arrays of the frame and plain values, while no row is missing.
+//! Rows or elements in order: a region whose inputs are whole arrays and plain values, while no row is missing.
 //!
 //! ```text
 //! any run          views, loans, presence | sizes | room | strips or passes, and which | blocks
-//! rows in order                           | sizes | room | the strip of complete rows
+//! in order                                | sizes | room | the strip of complete rows
+//!
+//! x (100, 10) in order    v (10,) laid out: v v v … a hundred times    k (100, 1) laid out: each ten times
 //! ```
 //!
 //! What a run finds out before its first row takes longer than some hundred rows do. A run that is as most are looks for no more
 //! than it has to. Any other one, or one that is wrong, is left as it is to the code for all of them, which says what is wrong.
+//!
+//! Over axes, an input with fewer axes than others is written with all of them where the elements are few: that takes less time than
+//! to find out in which runs to read it.
 
-use crate::array::block::Column;
 use crate::array::fold_kernel::CHUNK;
-use crate::array::meter::Meter;
+use crate::array::periods::{is_laid_out, lay_out};
 use crate::layout::handle::ArrayHandle;
+use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::access::{Access, FEWEST_FAR};
 use crate::machine::tile::choose::Choice;
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Input, InputPlace, MemberFault, Region, RowsInOrder, WholeArray};
+use crate::machine::tile::region::{Arrays, Input, InputPlace, MemberFault, Region, WholeArray, WholeInputs};
 use crate::machine::tile::run::{Attempt, Settled};
 use crate::machine::tile::strips::{Case, LoadedStrip, StripPlan};
 use crate::operator::cell::{Registers, Strips};
+use crate::value::broadcast::common_shape;
+use crate::value::{NdType, ScalarType};
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 
 // Rows below a chunk are always reached as those in caches are, and for a whole chunk another way would hardly be faster.
 const _: () = assert!(CHUNK <= FEWEST_FAR);
 
-impl RowsInOrder {
-    /// Those of a region with these inputs; nothing if one of them is seen through a view or may be a missing value.
-    pub(super) fn of(extent: Extent, inputs: &[Input]) -> Option<RowsInOrder> {
-        let (mut arrays, mut values) = (Vec::new(), Vec::new());
+/// Rows or elements that stand in order in all inputs.
+#[derive(Clone, Copy)]
+pub(super) struct InOrder<'f> {
+    pub(super) count: usize,
+    /// Sizes of the axes of elements.
+    pub(super) sizes: Option<&'f [usize]>,
+    /// How many elements there were to see through views.
+    pub(super) seen: usize,
+}
+
+impl WholeInputs {
+    /// Those of a region with these inputs; nothing if one of them that has all axes is seen through a view, or one may be a missing
+    /// value.
+    pub(super) fn of(extent: Extent, inputs: &[Input], has_folds: bool) -> Option<WholeInputs> {
+        let (mut rows, mut whole, mut fewer, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (column, input) in (0..).zip(inputs) {
             match input.place {
-                InputPlace::Array { offset, element } if input.through.is_empty() => {
-                    arrays.push(WholeArray { column, offset, element });
-                }
                 InputPlace::Scalar { offset, presence: None, .. } => values.push((column, offset)),
+                InputPlace::Array { offset, element: of } if input.through.is_empty() => {
+                    rows.push(WholeArray { column, offset, of });
+                }
+                InputPlace::Elements { .. } if input.extent() != Some(extent) => fewer.push(column),
+                InputPlace::Elements { offset, qtype: of } if input.through.is_empty() => {
+                    whole.push(WholeArray { column, offset, of });
+                }
                 _ => return None,
             }
         }
-        (extent == Extent::Rows).then(|| RowsInOrder { arrays: arrays.into(), values: values.into() })
+        let arrays = match extent {
+            Extent::Rows => Arrays::Rows(rows.into()),
+            Extent::Elements(axes) => {
+                Arrays::Elements { rank: axes.rank(), whole: whole.into(), fewer: fewer.into() }
+            }
+        };
+        let is_value = |input: &Input| !input.is_array();
+        let signature = inputs.iter().fold(0, |signature, input| signature << 2 | u64::from(is_value(input)));
+        let are_for_strips = extent == Extent::Rows || !has_folds;
+        Some(WholeInputs { arrays, values: values.into(), signature, are_for_strips })
+    }
+
+    /// True if [placing](WholeInputs::place) inputs may lay them out in the arena.
+    pub(super) fn may_be_laid_out(&self) -> bool {
+        matches!(&self.arrays, Arrays::Elements { fewer, .. } if !fewer.is_empty())
     }
 
     /// Gives where the rows or the value of each input stand, by column, and says how many rows there are; nothing if they are not
-    /// in order.
+    /// in order. What has fewer axes than others, and few elements, is laid out in the arena.
     ///
     /// # Safety
-    /// The slots were verified for the layout of the frame, and hold what is read from them.
+    /// The slots were verified for the layout of the frame, and hold what is read from them, which nobody changes for `'f`.
     #[inline(always)]
-    pub(super) unsafe fn place(&self, frame: *mut u8, mut put: impl FnMut(u16, *const u8)) -> Option<usize> {
-        let mut rows = None;
-        for input in &self.arrays {
-            // SAFETY: the caller's promise: array slots hold array handles.
-            let array = match unsafe { &*frame.add(input.offset as usize).cast::<ArrayHandle>() } {
-                ArrayHandle::Owned(array) => &**array,
-                ArrayHandle::Shared(array) => &**array,
-                ArrayHandle::Lent(_) => return None,
-            };
-            let are_as_many = *rows.get_or_insert(array.len()) == array.len();
-            if array.element() != input.element || array.presence().is_some() || !are_as_many {
-                return None;
-            }
-            put(input.column, array.bytes().as_ptr());
-        }
+    pub(super) unsafe fn place<'f>(
+        &self,
+        inputs: &[Input],
+        frame: *mut u8,
+        arena: &'f Bump,
+        mut put: impl FnMut(u16, *const u8),
+    ) -> Option<InOrder<'f>> {
         for (column, offset) in &self.values {
             put(*column, frame.wrapping_add(*offset as usize));
         }
-        rows
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.arrays {
+                Arrays::Rows(arrays) => place_rows(arrays, frame, put),
+                Arrays::Elements { whole, fewer, .. } if fewer.is_empty() => {
+                    let sizes = place_whole(whole, frame, put)??;
+                    Some(InOrder { count: sizes.iter().product(), sizes: Some(sizes), seen: 0 })
+                }
+                Arrays::Elements { rank, whole, fewer } => {
+                    let sizes = place_whole(whole, frame, &mut put)?;
+                    place_fewer(sizes, (inputs, fewer), *rank, frame, arena, put)
+                }
+            }
+        }
     }
+}
+
+/// # Safety
+/// As [`WholeInputs::place`].
+#[inline(always)]
+unsafe fn place_rows<'f>(
+    arrays: &[WholeArray<ScalarType>],
+    frame: *mut u8,
+    mut put: impl FnMut(u16, *const u8),
+) -> Option<InOrder<'f>> {
+    let mut rows = None;
+    for input in arrays {
+        // SAFETY: the caller's promise: array slots hold array handles.
+        let array = match unsafe { &*frame.add(input.offset as usize).cast::<ArrayHandle>() } {
+            ArrayHandle::Owned(array) => &**array,
+            ArrayHandle::Shared(array) => &**array,
+            ArrayHandle::Lent(_) => return None,
+        };
+        let are_as_many = *rows.get_or_insert(array.len()) == array.len();
+        if array.element() != input.of || array.presence().is_some() || !are_as_many {
+            return None;
+        }
+        put(input.column, array.bytes().as_ptr());
+    }
+    Some(InOrder { count: rows?, sizes: None, seen: 0 })
+}
+
+/// The sizes of all arrays, if they stand in order and have the same; `None` inside if there are none.
+///
+/// # Safety
+/// As [`WholeInputs::place`].
+#[inline(always)]
+unsafe fn place_whole<'f>(
+    arrays: &[WholeArray<NdType>],
+    frame: *mut u8,
+    mut put: impl FnMut(u16, *const u8),
+) -> Option<Option<&'f [usize]>> {
+    let mut shape: Option<&[usize]> = None;
+    for input in arrays {
+        // SAFETY: the caller's promise: the handle of an array stands in its slot.
+        let handle: &'f NdHandle = unsafe { &*frame.add(input.offset as usize).cast() };
+        let (first, sizes) = handle.in_order(input.of)?;
+        if *shape.get_or_insert(sizes) != sizes {
+            return None;
+        }
+        put(input.column, first);
+    }
+    Some(shape)
+}
+
+/// Lays out arrays that have fewer axes than those of a shape, or than that which all of them have.
+///
+/// # Safety
+/// As [`WholeInputs::place`].
+#[inline(always)]
+unsafe fn place_fewer<'f>(
+    shape: Option<&'f [usize]>,
+    (inputs, columns): (&[Input], &[u16]),
+    rank: usize,
+    frame: *mut u8,
+    arena: &'f Bump,
+    mut put: impl FnMut(u16, *const u8),
+) -> Option<InOrder<'f>> {
+    // SAFETY: the caller's promise.
+    let few = |column: &u16| unsafe { few_elements(&inputs[*column as usize], frame, arena) };
+    let mut seen_by_all = 0;
+    let mut place = |column: &u16, Few { first, sizes, qtype, seen }: Few<'f>, shape: &[usize]| {
+        seen_by_all += seen;
+        // SAFETY: the array has these elements in order.
+        put(*column, unsafe { lay_out((first, sizes), qtype, shape, arena)? });
+        Some(())
+    };
+    let sizes = match shape {
+        Some(sizes) => {
+            is_laid_out(sizes).then_some(())?;
+            for column in columns {
+                place(column, few(column)?, sizes)?;
+            }
+            sizes
+        }
+        None => {
+            let mut all = BumpVec::with_capacity_in(columns.len(), arena);
+            for column in columns {
+                all.push(few(column)?);
+            }
+            let shapes = all.iter().map(|few: &Few<'_>| (few.sizes, few.qtype));
+            let sizes = &*arena.alloc_slice_copy(&common_shape(shapes, rank).ok()?[..rank]);
+            for (column, few) in columns.iter().zip(all) {
+                place(column, few, sizes)?;
+            }
+            sizes
+        }
+    };
+    Some(InOrder { count: sizes.iter().product(), sizes: Some(sizes), seen: seen_by_all })
+}
+
+/// An array with fewer axes than others.
+struct Few<'f> {
+    first: *const u8,
+    sizes: &'f [usize],
+    qtype: NdType,
+    /// How many elements there were to see through views.
+    seen: usize,
+}
+
+/// The elements of an input, if they stand in order.
+///
+/// # Safety
+/// As [`WholeInputs::place`].
+#[inline(always)]
+unsafe fn few_elements<'f>(input: &Input, frame: *mut u8, arena: &'f Bump) -> Option<Few<'f>> {
+    let InputPlace::Elements { offset, qtype } = input.place else { unreachable!("an array with axes") };
+    if input.through.is_empty() {
+        // SAFETY: the caller's promise: the handle of an array stands in its slot.
+        let handle: &'f NdHandle = unsafe { &*frame.add(offset as usize).cast() };
+        let (first, sizes) = handle.in_order(qtype)?;
+        return Some(Few { first, sizes, qtype, seen: 0 });
+    }
+    // SAFETY: the caller's promise.
+    let (view, seen) = unsafe { input.elements(frame, offset, qtype).ok()? };
+    Some(Few { first: view.in_order()?, sizes: arena.alloc_slice_copy(view.shape()), qtype, seen })
 }
 
 impl StripPlan {
@@ -72,11 +236,11 @@ impl StripPlan {
     #[inline(always)]
     pub(super) fn of_complete_rows(
         &self,
-        signature: u64,
+        inputs: &WholeInputs,
         strips: Strips,
     ) -> Option<(Choice<'_>, &LoadedStrip)> {
         let mut variant = self.variants.get()?;
-        let case = Case::new(signature, Access::Cached);
+        let case = Case::new(inputs.signature, Access::Cached);
         while variant.case != case {
             variant = variant.next.get()?;
         }
@@ -91,8 +255,8 @@ impl StripPlan {
 }
 
 impl Region {
-    /// Computes all rows where they are in order, and says whether that has settled all results; nothing if they are not, or too many,
-    /// or if no strip is compiled.
+    /// Computes all rows or elements where they are in order, and says whether that has settled all results; nothing if they are not, or
+    /// too many, or if no strip is compiled, or there is no room yet for elements.
     ///
     /// # Safety
     /// As [`Region::run`].
@@ -102,46 +266,44 @@ impl Region {
         frame: *mut u8,
         registers: &Registers,
     ) -> Option<Result<Settled, Box<MemberFault>>> {
-        let (inputs, plan) = (self.in_order.as_ref()?, self.strips.as_ref()?);
-        let (choice, strip) = plan.of_complete_rows(self.complete_signature, registers.strips)?;
+        let inputs = self.in_order.as_ref().filter(|inputs| inputs.are_for_strips)?;
+        let plan = self.strips.as_ref()?;
+        let (choice, strip) = plan.of_complete_rows(inputs, registers.strips)?;
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
         self.begin_scans(columns, arena);
+        let mut put = |column: u16, data| columns[column as usize].data = data;
         // SAFETY: the caller's promise.
-        let rows = unsafe { inputs.place(frame, |column, data| columns[column as usize].data = data)? };
+        let found = unsafe { inputs.place(&self.inputs, frame, arena, &mut put)? };
+        let rows = found.count;
         let of_lanes = choice.strip_of_lanes(rows);
         if of_lanes.is_none() && !choice.is_at_once(rows) {
             return None;
         }
         // SAFETY: the caller's promise; no input shares the array of an output, and columns have these rows then.
         let outcome = unsafe {
-            self.make_room(frame, rows, columns, meter).and_then(|()| match of_lanes {
+            // Elements go where those of the last run went, or all the way.
+            let has_room = found.sizes.is_some() && self.reuse_outputs(frame, found, put);
+            if found.sizes.is_some() && !has_room {
+                return None;
+            }
+            let charged = self.charge(rows, found.seen, meter, Attempt::First);
+            let ready = match has_room {
+                true => charged,
+                false => charged.and_then(|()| self.place(frame, rows, columns, &self.complete, meter)),
+            };
+            ready.and_then(|()| match of_lanes {
                 Some(strip) => self.fold_chunk(strip, rows, columns.as_mut_ptr(), frame, arena, meter),
                 None => Ok(strip.run_once(columns.as_ptr(), rows)),
             })
         };
         Some(outcome.map(|is_settled| {
-            // SAFETY: the caller's promise.
-            unsafe { self.normalize(frame, &self.complete) };
+            if found.sizes.is_none() {
+                // SAFETY: the caller's promise.
+                unsafe { self.normalize(frame, &self.complete) };
+            }
             if is_settled { Settled::All } else { Settled::NotAll }
         }))
-    }
-
-    /// Charges rows in order, and makes room for results.
-    ///
-    /// # Safety
-    /// As [`Region::place`].
-    #[inline(always)]
-    unsafe fn make_room(
-        &self,
-        frame: *mut u8,
-        rows: usize,
-        columns: &mut [Column],
-        meter: &Meter<'_>,
-    ) -> Result<(), Box<MemberFault>> {
-        self.charge(rows, 0, meter, Attempt::First)?;
-        // SAFETY: the caller's promise.
-        unsafe { self.place(frame, rows, columns, &self.complete, meter) }
     }
 }

@@ -1,4 +1,5 @@
-//! Lone regions: all of a program is one region over [rows in order](super::in_order), as most expressions over rows are.
+//! Lone regions: all of a program is one region over [rows or elements in order](super::in_order), and perhaps scalar cells behind
+//! it, as most expressions over rows are.
 //!
 //! ```text
 //! any program    registers | meter | cells: region … end | memory given back
@@ -12,7 +13,9 @@ use crate::array::block::Column;
 use crate::array::meter::Meter;
 use crate::frame::Frame;
 use crate::layout::handle::ArrayHandle;
+use crate::layout::nd_handle::NdHandle;
 use crate::machine::options::RunLimits;
+use crate::machine::tile::in_order::InOrder;
 use crate::machine::tile::region::{Output, Region};
 use crate::machine::tile::schedule::Presence;
 use std::mem::MaybeUninit;
@@ -24,8 +27,9 @@ impl Region {
     /// True if it may be [run alone](Region::run_alone).
     pub(in crate::machine) fn may_run_alone(&self) -> bool {
         let is_complete = |output: &Output| self.complete.get(output.column as usize) != Some(&Presence::Own);
-        let is_plain =
-            self.in_order.is_some() && self.scans.is_empty() && self.outputs.iter().all(is_complete);
+        let is_plain = self.in_order.as_ref().is_some_and(|inputs| inputs.are_for_strips)
+            && self.scans.is_empty()
+            && self.outputs.iter().all(is_complete);
         is_plain && self.columns.len() <= MOST_COLUMNS
     }
 
@@ -39,9 +43,7 @@ impl Region {
     pub(in crate::machine) unsafe fn run_alone(&self, frame: &mut Frame) -> bool {
         let (Some(inputs), Some(plan)) = (&self.in_order, &self.strips) else { return false };
         let limits = &RunLimits::DEFAULT;
-        let Some((choice, strip)) = plan.of_complete_rows(self.complete_signature, limits.strips) else {
-            return false;
-        };
+        let Some((choice, strip)) = plan.of_complete_rows(inputs, limits.strips) else { return false };
         let mut places = [const { MaybeUninit::<Column>::uninit() }; MOST_COLUMNS];
         let mut put = |column: u16, data| {
             places[column as usize].write(Column { data, ..Column::MISSING });
@@ -49,34 +51,57 @@ impl Region {
         let base = frame.base();
         // SAFETY: the caller's promise; nobody else uses the frame. A strip reads and writes the columns of inputs, outputs and folds.
         unsafe {
-            let Some(rows) = inputs.place(base, &mut put) else { return false };
+            let arena = &*frame.scratch().of_region();
+            let Some(found) = inputs.place(&self.inputs, base, arena, &mut put) else { return false };
+            let rows = found.count;
             let of_lanes = choice.strip_of_lanes(rows);
-            if of_lanes.is_none() && !choice.is_at_once(rows) || !self.reuse_outputs(base, rows, put) {
+            if of_lanes.is_none() && !choice.is_at_once(rows) || !self.reuse_outputs(base, found, put) {
                 return false;
             }
             let columns = places.as_mut_ptr().cast();
-            let Some(strip) = of_lanes else { return strip.run_once(columns, rows) };
-            let meter = Meter::new(&limits.meter, frame.alive());
-            let arena = &*frame.scratch().of_region();
-            let is_settled = matches!(self.fold_chunk(strip, rows, columns, base, arena, &meter), Ok(true));
-            frame.reset_scratch();
+            let is_settled = match of_lanes {
+                None => strip.run_once(columns, rows),
+                Some(strip) => {
+                    let meter = Meter::new(&limits.meter, frame.alive());
+                    matches!(self.fold_chunk(strip, rows, columns, base, arena, &meter), Ok(true))
+                }
+            };
+            if of_lanes.is_some() || inputs.may_be_laid_out() {
+                frame.reset_scratch();
+            }
             is_settled
         }
     }
 
-    /// Gives where the rows of each output stand, by column, if the frame has memory for these rows; false if it has not.
+    /// Gives where the rows or elements of each output stand, by column, if the frame has memory for so many; false if it has not.
     ///
     /// # Safety
     /// As [`Region::place`].
     #[inline(always)]
-    unsafe fn reuse_outputs(&self, frame: *mut u8, rows: usize, mut put: impl FnMut(u16, *const u8)) -> bool {
+    pub(super) unsafe fn reuse_outputs(
+        &self,
+        frame: *mut u8,
+        InOrder { count, sizes, .. }: InOrder<'_>,
+        mut put: impl FnMut(u16, *const u8),
+    ) -> bool {
         self.outputs.iter().all(|output| {
-            // SAFETY: the caller's promise.
-            let handle = unsafe { &mut *frame.add(output.slot.offset() as usize).cast::<ArrayHandle>() };
-            let ArrayHandle::Owned(array) = handle else { return false };
-            let is_enough = array.reuse_for_kernel(output.element, rows);
-            put(output.column, array.cells_mut().as_ptr());
-            is_enough
+            let slot = frame.wrapping_add(output.slot.offset() as usize);
+            let first = match sizes {
+                None => {
+                    // SAFETY: the caller's promise.
+                    let ArrayHandle::Owned(array) = (unsafe { &mut *slot.cast::<ArrayHandle>() }) else {
+                        return false;
+                    };
+                    array.reuse_for_kernel(output.element, count).then(|| array.cells_mut().as_ptr())
+                }
+                Some(sizes) => {
+                    let qtype = output.slot.qtype().nd().expect("an output over axes");
+                    // SAFETY: as above.
+                    let handle = unsafe { &mut *slot.cast::<NdHandle>() };
+                    handle.reuse_room(qtype, sizes).map(<*mut u8>::cast_const)
+                }
+            };
+            first.inspect(|first| put(output.column, *first)).is_some()
         })
     }
 }

@@ -184,7 +184,7 @@ impl Lowered {
         self.folds.clear();
     }
 
-    /// Joins rows that are taken in at once, in the order of a leaf.
+    /// Joins rows that are taken in at once: sums in the order of a leaf, extremes in that of rows, of which the first zero counts.
     pub(super) fn end_rows(&mut self) {
         if !self.has_whole_runs {
             return;
@@ -196,13 +196,20 @@ impl Lowered {
             let rows = self.elements.iter().skip(number).step_by(self.folds.len());
             let rows: Vec<Term> = rows.copied().collect();
             let mut join = |x, y| self.list.binary(op, x, y);
-            let (in_lanes, rest) = rows.split_at(rows.len() - rows.len() % SUMS);
+            let in_turn = if op == BinaryOp::Add { rows.len() - rows.len() % SUMS } else { 0 };
+            let (in_lanes, rest) = rows.split_at(in_turn);
             let lane = |lane: usize| in_lanes.iter().skip(lane).step_by(SUMS).copied().reduce(&mut join);
             let mut lanes: Vec<Term> = (0..SUMS).filter_map(lane).collect();
-            while lanes.len() > 1 {
-                lanes = lanes.chunks(2).map(|pair| join(pair[0], pair[1])).collect();
+            let mut rest = rest.to_vec();
+            if op != BinaryOp::Add {
+                let stretches = rest.chunks(rest.len().div_ceil(SUMS).max(1));
+                lanes = stretches.filter_map(|rows| rows.iter().copied().reduce(&mut join)).collect();
+                rest.clear();
             }
-            let joined = lanes.into_iter().chain(rest.iter().copied()).reduce(&mut join);
+            while lanes.len() > 1 {
+                lanes = lanes.chunks(2).filter_map(|pair| pair.iter().copied().reduce(&mut join)).collect();
+            }
+            let joined = lanes.into_iter().chain(rest).reduce(&mut join);
             if let Some(joined) = joined {
                 self.list.store(Part::Cells.number(column), joined);
             }

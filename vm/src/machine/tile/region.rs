@@ -61,7 +61,7 @@ pub(in crate::machine) struct Region {
     /// What a [variant](crate::machine::tile::strips::Variant) of strips is for then, of rows.
     pub(super) complete_signature: u64,
     /// Where inputs stand, if all are whole arrays or values.
-    pub(super) in_order: Option<RowsInOrder>,
+    pub(super) in_order: Option<WholeInputs>,
     /// Columns of rows that are read or written, not in scratch memory.
     pub(super) moving: Box<[u16]>,
     /// Why there are no more members.
@@ -179,22 +179,37 @@ pub(super) enum InputPlace {
 
 /// Where the inputs of a region stand, if all are [in order](super::in_order).
 #[derive(Debug)]
-pub(super) struct RowsInOrder {
-    /// The arrays.
-    pub(super) arrays: Box<[WholeArray]>,
+pub(super) struct WholeInputs {
+    pub(super) arrays: Arrays,
     /// Columns of one value for all rows, and its offset.
     pub(super) values: Box<[(u16, u32)]>,
+    /// What a [variant](crate::machine::tile::strips::Variant) of strips is for then.
+    pub(super) signature: u64,
+    /// False of a region with folds along axes: more than a strip computes them.
+    pub(super) are_for_strips: bool,
+}
+
+/// The inputs that are arrays.
+#[derive(Debug)]
+pub(super) enum Arrays {
+    Rows(Box<[WholeArray<ScalarType>]>),
+    Elements {
+        /// Axes of the region.
+        rank: usize,
+        /// With all of them.
+        whole: Box<[WholeArray<NdType>]>,
+        /// Columns of those with fewer, which may be seen through views.
+        fewer: Box<[u16]>,
+    },
 }
 
 /// An input that is an array.
 #[derive(Debug)]
-pub(super) struct WholeArray {
-    /// Its column.
+pub(super) struct WholeArray<T> {
     pub(super) column: u16,
     /// Offset of its slot.
     pub(super) offset: u32,
-    /// Type of its rows.
-    pub(super) element: ScalarType,
+    pub(super) of: T,
 }
 
 /// An operator on columns.

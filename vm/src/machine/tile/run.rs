@@ -25,7 +25,7 @@ use crate::value::{ArrayRows, Fault, NdType};
 use bumpalo::Bump;
 
 /// Bytes of a region that are not given back: what few blocks take.
-const KEPT: usize = 64 << 10;
+const KEPT: usize = 16 << 10;
 
 /// Runs the region whose number is in `args[0]`.
 ///
