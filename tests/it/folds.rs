@@ -313,9 +313,7 @@ fn arrays_without_elements() {
             let qtype = NdType::from_name(&format!("NDARRAY_{element}_NNN")).expect("a type");
             let rows = NdRows::from_strided(qtype, &[], 0, &shape, &[0, bytes, bytes]).expect("fits");
             let x = Value::NdArray(Arc::new(rows));
-            for fold in
-                ["sum", "mean", "var", "std", "max", "min", "argmax", "prod", "any", "all", "count", "median"]
-            {
+            for fold in ["sum", "mean", "var", "std", "max", "min", "prod", "any", "all", "count", "median"] {
                 for axes in ["0", "1", "2", "tuple(0, 1)", "tuple(1, 2)", "tuple(0, 2)"] {
                     let text = format!("nd.{fold}(x, {axes})");
                     let source = Source::new(parse(&text, Dialect::Cembra), [("x", x.qtype())]);
