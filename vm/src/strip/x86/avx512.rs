@@ -215,6 +215,18 @@ impl Lower<'_> {
         });
     }
 
+    /// Fires if an integer of any group is the least one.
+    pub fn fire_by_integer(&mut self, integer: Term) {
+        let lane = self.list.lane(integer);
+        let integers: Vec<Virtual> =
+            (0..self.extent.copies()).map(|copy| self.number(copy, integer).part(0)).collect();
+        let of_all = integers.into_iter().reduce(|x, y| self.op2(&codes::MIN_INT, lane, x, y));
+        let least = self.splat(lane, 1 << (8 * lane.bytes() - 1));
+        let of_all = of_all.expect("a body has groups");
+        let fits = self.compare_512(Comparison::NotEqual, lane, of_all, least, None);
+        self.fire_512(Truths { is_inverted: true, ..fits });
+    }
+
     /// What fires goes to the result of the call.
     pub fn fire_end_512(&mut self) {
         let Some(fires) = self.fires.register else { return };

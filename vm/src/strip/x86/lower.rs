@@ -175,6 +175,11 @@ impl Lower<'_> {
         }
     }
 
+    /// As [`Merges::fires_by_integer`], on AVX-512.
+    fn fires_by_integer(&self, sink: Sink) -> Option<(Term, Term)> {
+        self.merges.fires_by_integer(self.list, self.reads, sink).filter(|_| self.target.is_512)
+    }
+
     /// True if the term is computed by the one that reads it.
     pub fn is_deferred(&self, term: Term) -> bool {
         self.merges.is_deferred[term.index()]
@@ -265,7 +270,9 @@ impl Lower<'_> {
 
     fn sinks(&mut self) {
         for sink in self.list.sinks() {
-            if let Sink::Fire(mask) = sink {
+            if let Some((_, integer)) = self.fires_by_integer(*sink) {
+                self.fire_by_integer(integer);
+            } else if let Sink::Fire(mask) = sink {
                 for copy in 0..self.extent.copies() {
                     self.fire(copy, *mask);
                 }

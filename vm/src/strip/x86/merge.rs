@@ -15,7 +15,7 @@
 //! any more. Of a float that does not fit an integer, and of none that is smaller than 2^31, conversion makes the least integer.
 
 use crate::strip::list::List;
-use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Term, UnaryOp};
+use crate::strip::op::{BinaryOp, Comparison, Lane, Op, Sink, Term, UnaryOp};
 use hashbrown::HashMap;
 
 /// How a choice is computed.
@@ -120,6 +120,23 @@ fn find_conversions(list: &List, reads: &[u32], has_wide: bool, merges: &mut Mer
             merges.fits[term.index()] = Some(*integer);
             merges.is_deferred[size.index()] = true;
         }
+    }
+    for sink in list.sinks().iter().filter(|_| has_wide) {
+        if let Some((fits, _)) = merges.fires_by_integer(list, reads, *sink) {
+            merges.is_deferred[sink.term().index()] = true;
+            merges.is_deferred[fits.index()] = true;
+        }
+    }
+}
+
+impl Merges {
+    /// The comparison that says whether a float fits, and the integer that is made of it, if that is all that a sink fires by: the least
+    /// of several integers tells it of all of them.
+    pub fn fires_by_integer(&self, list: &List, reads: &[u32], sink: Sink) -> Option<(Term, Term)> {
+        let Sink::Fire(mask) = sink else { return None };
+        let Op::Unary(_, fits) = list.op(mask) else { return None };
+        let is_only_here = reads[mask.index()] == 1 && reads[fits.index()] == 1;
+        self.fits[fits.index()].filter(|_| is_only_here).map(|integer| (fits, integer))
     }
 }
 
