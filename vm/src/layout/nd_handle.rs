@@ -219,25 +219,19 @@ impl NdHandle {
         shape: &[usize],
         account: &dyn Account,
     ) -> Result<*mut u8, Exhausted> {
-        if let Some(lent) = self.changed().loan_mut()
-            && let Some(room) = lent.room.filter(|room| room.axes.is_none())
-        {
-            let count = check_shape(qtype, shape).expect("a shape of the type");
-            if qtype.element() == room.element && count * cell_size(room.element) == room.bytes {
-                let strides = c_strides(shape, cell_size(room.element));
-                lent.written = Some(Written { qtype, shape: padded(shape, 1), strides });
-                return Ok(room.first);
-            }
+        if let Some(first) = self.changed().loan_mut().and_then(|loan| loan.begin_room(qtype, shape)) {
+            return Ok(first);
         }
         self.owned().resize_within(qtype, shape, account).map(<[u8]>::as_mut_ptr)
     }
 
-    /// The frame's own memory for elements of this shape, one after the other, if that takes no more than it has and no other is lent.
+    /// The same if that takes no more memory than there is.
     #[inline]
     pub(crate) fn reuse_room(&mut self, qtype: NdType, shape: &[usize]) -> Option<*mut u8> {
         match self.changed() {
             Held::Owned(rows) => rows.reuse_room(qtype, shape),
-            _ => None,
+            Held::Lent(lent) => lent.loan.begin_room(qtype, shape),
+            Held::Shared(_) => None,
         }
     }
 
@@ -437,6 +431,18 @@ impl NdHandle {
 }
 
 impl NdLoan {
+    /// The lent memory, if it is for elements of this shape one after the other, which are written then.
+    fn begin_room(&mut self, qtype: NdType, shape: &[usize]) -> Option<*mut u8> {
+        let room = self.room.filter(|room| room.axes.is_none() && room.element == qtype.element())?;
+        let (count, cell) =
+            (check_shape(qtype, shape).expect("a shape of the type"), cell_size(room.element));
+        if count * cell != room.bytes {
+            return None;
+        }
+        self.written = Some(Written { qtype, shape: padded(shape, 1), strides: c_strides(shape, cell) });
+        Some(room.first)
+    }
+
     /// The memory that a result has been written to, and its axes.
     fn in_room(&self) -> Option<(RawRoom, &Written)> {
         Some((self.room?, self.written.as_ref()?))

@@ -241,7 +241,7 @@ impl BoundExpr {
     fn run_lone_region(&self, code: &Code, frame: &mut Frame) -> Result<(), RunError> {
         self.check_frame(frame).map_err(RunError::before_start)?;
         let run = AssertUnwindSafe(|| {
-            // SAFETY: the program is verified, and the frame is of its layout, with all inputs.
+            // SAFETY: the program is verified, and the frame is of its layout, with all inputs; such code has a region that may run alone.
             let is_run = unsafe { code.regions[0].run_alone(frame) };
             let behind = &code.cells[1..];
             is_run && (behind.len() == 1 || run_cells(behind, frame))

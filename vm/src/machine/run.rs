@@ -56,7 +56,7 @@ pub(super) fn run_directly(code: &Code, frame: &Frame, registers: &mut Registers
     run_chains(code, frame, registers)
 }
 
-/// Runs some of the cells of scalar code, the last of which ends the run; false if one of them raises.
+/// Runs some cells of scalars, the last of which ends the run; false if one of them raises.
 ///
 /// The cells are of code of the routine whose layout the frame has.
 pub(super) fn run_cells(cells: &[Cell], frame: &mut Frame) -> bool {

@@ -240,11 +240,6 @@ impl Region {
         if self.outputs.iter().any(is_strided) {
             return None;
         }
-        for (column, input) in columns.iter_mut().zip(&self.inputs) {
-            if let InputPlace::Elements { qtype, .. } = input.place {
-                column.step = cell_size(qtype.element());
-            }
-        }
         Some(Elements {
             rank: axes.rank(),
             shape: padded(sizes, 1),

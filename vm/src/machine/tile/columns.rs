@@ -208,7 +208,8 @@ impl<'r> Columns<'r> {
         let inputs = self.inputs.iter().map(|input| {
             let step = match input.place {
                 InputPlace::Array { element, .. } => cell_size(element),
-                InputPlace::Elements { .. } | InputPlace::Scalar { .. } => 0,
+                InputPlace::Elements { qtype, .. } => cell_size(qtype.element()),
+                InputPlace::Scalar { .. } => 0,
             };
             Column::of_cells(std::ptr::null(), step)
         });

@@ -66,10 +66,8 @@ impl WholeInputs {
                 Arrays::Elements { rank: axes.rank(), whole: whole.into(), fewer: fewer.into() }
             }
         };
-        let is_value = |input: &Input| !input.is_array();
-        let signature = inputs.iter().fold(0, |signature, input| signature << 2 | u64::from(is_value(input)));
         let are_for_strips = extent == Extent::Rows || !has_folds;
-        Some(WholeInputs { arrays, values: values.into(), signature, are_for_strips })
+        Some(WholeInputs { arrays, values: values.into(), are_for_strips })
     }
 
     /// True if [placing](WholeInputs::place) inputs may lay them out in the arena.
@@ -182,7 +180,9 @@ unsafe fn place_fewer<'f>(
     };
     let sizes = match shape {
         Some(sizes) => {
-            is_laid_out(sizes).then_some(())?;
+            if !is_laid_out(sizes) {
+                return None;
+            }
             for column in columns {
                 place(column, few(column)?, sizes)?;
             }
@@ -236,11 +236,11 @@ impl StripPlan {
     #[inline(always)]
     pub(super) fn of_complete_rows(
         &self,
-        inputs: &WholeInputs,
+        signature: u64,
         strips: Strips,
     ) -> Option<(Choice<'_>, &LoadedStrip)> {
         let mut variant = self.variants.get()?;
-        let case = Case::new(inputs.signature, Access::Cached);
+        let case = Case::new(signature, Access::Cached);
         while variant.case != case {
             variant = variant.next.get()?;
         }
@@ -268,7 +268,7 @@ impl Region {
     ) -> Option<Result<Settled, Box<MemberFault>>> {
         let inputs = self.in_order.as_ref().filter(|inputs| inputs.are_for_strips)?;
         let plan = self.strips.as_ref()?;
-        let (choice, strip) = plan.of_complete_rows(inputs, registers.strips)?;
+        let (choice, strip) = plan.of_complete_rows(self.complete_signature, registers.strips)?;
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);

@@ -43,7 +43,9 @@ impl Region {
     pub(in crate::machine) unsafe fn run_alone(&self, frame: &mut Frame) -> bool {
         let (Some(inputs), Some(plan)) = (&self.in_order, &self.strips) else { return false };
         let limits = &RunLimits::DEFAULT;
-        let Some((choice, strip)) = plan.of_complete_rows(inputs, limits.strips) else { return false };
+        let Some((choice, strip)) = plan.of_complete_rows(self.complete_signature, limits.strips) else {
+            return false;
+        };
         let mut places = [const { MaybeUninit::<Column>::uninit() }; MOST_COLUMNS];
         let mut put = |column: u16, data| {
             places[column as usize].write(Column { data, ..Column::MISSING });

@@ -196,20 +196,21 @@ impl Lowered {
             let rows = self.elements.iter().skip(number).step_by(self.folds.len());
             let rows: Vec<Term> = rows.copied().collect();
             let mut join = |x, y| self.list.binary(op, x, y);
-            let in_turn = if op == BinaryOp::Add { rows.len() - rows.len() % SUMS } else { 0 };
-            let (in_lanes, rest) = rows.split_at(in_turn);
-            let lane = |lane: usize| in_lanes.iter().skip(lane).step_by(SUMS).copied().reduce(&mut join);
-            let mut lanes: Vec<Term> = (0..SUMS).filter_map(lane).collect();
-            let mut rest = rest.to_vec();
-            if op != BinaryOp::Add {
-                let stretches = rest.chunks(rest.len().div_ceil(SUMS).max(1));
-                lanes = stretches.filter_map(|rows| rows.iter().copied().reduce(&mut join)).collect();
-                rest.clear();
+            let (mut parts, rest): (Vec<Term>, &[Term]) = match op {
+                BinaryOp::Add => {
+                    let (in_turn, rest) = rows.split_at(rows.len() - rows.len() % SUMS);
+                    let lane = |lane: usize| in_turn.iter().skip(lane).step_by(SUMS).copied();
+                    ((0..SUMS).filter_map(|number| lane(number).reduce(&mut join)).collect(), rest)
+                }
+                _ => {
+                    let stretches = rows.chunks(rows.len().div_ceil(SUMS).max(1));
+                    (stretches.filter_map(|rows| rows.iter().copied().reduce(&mut join)).collect(), &[])
+                }
+            };
+            while parts.len() > 1 {
+                parts = parts.chunks(2).filter_map(|pair| pair.iter().copied().reduce(&mut join)).collect();
             }
-            while lanes.len() > 1 {
-                lanes = lanes.chunks(2).filter_map(|pair| pair.iter().copied().reduce(&mut join)).collect();
-            }
-            let joined = lanes.into_iter().chain(rest).reduce(&mut join);
+            let joined = parts.into_iter().chain(rest.iter().copied()).reduce(&mut join);
             if let Some(joined) = joined {
                 self.list.store(Part::Cells.number(column), joined);
             }

@@ -58,7 +58,7 @@ pub(in crate::machine) struct Region {
     pub(super) columns: Box<[Column]>,
     /// Where presence stands if no input misses a row: members may compute presence. Nothing if all rows are there then.
     pub(super) complete: Box<[Presence]>,
-    /// What a [variant](crate::machine::tile::strips::Variant) of strips is for then, of rows.
+    /// What a [variant](crate::machine::tile::strips::Variant) of strips is for then, of rows or of elements in order.
     pub(super) complete_signature: u64,
     /// Where inputs stand, if all are whole arrays or values.
     pub(super) in_order: Option<WholeInputs>,
@@ -183,8 +183,6 @@ pub(super) struct WholeInputs {
     pub(super) arrays: Arrays,
     /// Columns of one value for all rows, and its offset.
     pub(super) values: Box<[(u16, u32)]>,
-    /// What a [variant](crate::machine::tile::strips::Variant) of strips is for then.
-    pub(super) signature: u64,
     /// False of a region with folds along axes: more than a strip computes them.
     pub(super) are_for_strips: bool,
 }

@@ -147,8 +147,9 @@ impl LoadedStrip {
     /// Computes some of the rows of the columns, the first one a multiple of 64 if there is presence; true if it has fired.
     ///
     /// # Safety
-    /// There are all columns that the strip reads and writes; they have these rows and words of presence for them, as in the run that the strip was chosen for; results
-    /// share no byte with others. Columns of folds have lanes, those of sums of leaves room for parts, and the ends of leaves are there.
+    /// There are all columns that the strip reads and writes; they have these rows and words of presence for them, as in the run that
+    /// the strip was chosen for; results share no byte with others. Columns of folds have lanes, those of sums of leaves room for
+    /// parts, and the ends of leaves are there.
     #[inline(always)]
     pub(super) unsafe fn run(&self, columns: *const Column, rows: Range<usize>) -> bool {
         let mut constants = [const { MaybeUninit::<u64>::uninit() }; MOST_CONSTANTS];
