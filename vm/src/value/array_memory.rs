@@ -130,6 +130,13 @@ impl ArrayRows {
         Ok(self.presence_mut())
     }
 
+    /// The words of presence that are to be written, all present at first, if there is memory for them, as on every run but the first.
+    #[inline]
+    pub(crate) fn reuse_presence(&mut self) -> Option<&mut [u64]> {
+        let has_room = self.len.div_ceil(ROWS_OF_A_WORD) <= self.presence.capacity();
+        has_room.then(|| self.presence_mut())
+    }
+
     /// Takes the rows of another array, keeping the memory, which is on account. Without it there are no rows.
     ///
     /// # Errors

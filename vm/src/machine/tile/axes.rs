@@ -228,7 +228,9 @@ impl Region {
         let inputs = self.in_order.as_ref()?;
         // SAFETY: the caller's promise.
         let found = unsafe {
-            inputs.place(&self.inputs, frame, arena, |column, data| columns[column as usize].data = data)?
+            inputs.place(&self.inputs, frame, arena, |column, data, _| {
+                columns[column as usize].data = data;
+            })?
         };
         let sizes = found.sizes.expect("elements have axes");
         let is_strided = |output: &Output| {

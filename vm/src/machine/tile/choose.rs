@@ -207,7 +207,7 @@ impl Region {
         }
         let made = || {
             let strips = plan.compile(columns, presence, case, &self.moving);
-            Box::new(Variant { case, strips, next: OnceLock::new() })
+            Box::new(Variant { case, strips, presence: presence.into(), next: OnceLock::new() })
         };
         // Another thread may have been faster, with another case.
         Some(place.get_or_init(made)).filter(|made| made.case == case).and_then(|made| of_variant(made))
@@ -281,8 +281,20 @@ fn loadable(code: Code) -> Result<Code, Refused> {
 /// Two bits for each column of an input.
 pub(super) fn signature(columns: &[Column]) -> u64 {
     columns.iter().fold(0, |signature, column| {
-        let has_presence = !column.presence.is_null();
         let has_no_rows = column.step == 0 || column.is_taken();
-        signature << 2 | u64::from(has_presence) << 1 | u64::from(has_no_rows)
+        let may_miss = if column.presence.is_null() { 0 } else { MAY_MISS };
+        signature << COLUMN_BITS | may_miss | u64::from(has_no_rows)
     })
+}
+
+/// Bits of a column in a signature.
+const COLUMN_BITS: usize = 2;
+
+/// The one of a column with presence.
+const MAY_MISS: u64 = 2;
+
+/// That of a column among those of so many inputs; 0 among more than strips have.
+pub(super) fn may_miss(inputs: usize, column: u16) -> u64 {
+    let behind = (inputs - 1 - usize::from(column)) * COLUMN_BITS;
+    MAY_MISS.checked_shl(behind as u32).unwrap_or(0)
 }

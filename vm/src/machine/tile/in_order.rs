@@ -1,8 +1,8 @@
-//! Rows or elements in order: a region whose inputs are whole arrays and plain values, while no row is missing.
+//! Rows or elements in order: a region whose inputs are whole arrays and plain values.
 //!
 //! ```text
 //! any run          views, loans, presence | sizes | room | strips or passes, and which | blocks
-//! in order                                | sizes | room | the strip of complete rows
+//! in order         presence               | sizes | room | the strip of rows with such presence
 //!
 //! x (100, 10) in order    v (10,) laid out: v v v … a hundred times    k (100, 1) laid out: each ten times
 //! ```
@@ -18,16 +18,20 @@ use crate::array::periods::{is_laid_out, lay_out};
 use crate::layout::handle::ArrayHandle;
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::access::{Access, FEWEST_FAR};
-use crate::machine::tile::choose::Choice;
+use crate::machine::tile::choose::{Choice, may_miss};
 use crate::machine::tile::plan::Extent;
-use crate::machine::tile::region::{Arrays, Input, InputPlace, MemberFault, Region, WholeArray, WholeInputs};
+use crate::machine::tile::region::{
+    Arrays, Input, InputPlace, MemberFault, Region, WholeElements, WholeInputs, WholeRows,
+};
 use crate::machine::tile::run::{Attempt, Settled};
+use crate::machine::tile::schedule::Presence;
 use crate::machine::tile::strips::{Case, LoadedStrip, StripPlan};
 use crate::operator::cell::{Registers, Strips};
+use crate::value::NdType;
 use crate::value::broadcast::common_shape;
-use crate::value::{NdType, ScalarType};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
+use std::ptr;
 
 // Rows below a chunk are always reached as those in caches are, and for a whole chunk another way would hardly be faster.
 const _: () = assert!(CHUNK <= FEWEST_FAR);
@@ -40,6 +44,15 @@ pub(super) struct InOrder<'f> {
     pub(super) sizes: Option<&'f [usize]>,
     /// How many elements there were to see through views.
     pub(super) seen: usize,
+    /// What the signature has for inputs that may miss rows.
+    pub(super) may_miss: u64,
+}
+
+impl<'f> InOrder<'f> {
+    #[inline(always)]
+    fn of_elements(sizes: &'f [usize], seen: usize) -> InOrder<'f> {
+        InOrder { count: sizes.iter().product(), sizes: Some(sizes), seen, may_miss: 0 }
+    }
 }
 
 impl WholeInputs {
@@ -50,12 +63,17 @@ impl WholeInputs {
         for (column, input) in (0..).zip(inputs) {
             match input.place {
                 InputPlace::Scalar { offset, presence: None, .. } => values.push((column, offset)),
-                InputPlace::Array { offset, element: of } if input.through.is_empty() => {
-                    rows.push(WholeArray { column, offset, of });
+                InputPlace::Array { offset, element } if input.through.is_empty() => {
+                    rows.push(WholeRows {
+                        column,
+                        offset,
+                        element,
+                        may_miss: may_miss(inputs.len(), column),
+                    });
                 }
                 InputPlace::Elements { .. } if input.extent() != Some(extent) => fewer.push(column),
                 InputPlace::Elements { offset, qtype: of } if input.through.is_empty() => {
-                    whole.push(WholeArray { column, offset, of });
+                    whole.push(WholeElements { column, offset, of });
                 }
                 _ => return None,
             }
@@ -75,8 +93,8 @@ impl WholeInputs {
         matches!(&self.arrays, Arrays::Elements { fewer, .. } if !fewer.is_empty())
     }
 
-    /// Gives where the rows or the value of each input stand, by column, and says how many rows there are; nothing if they are not
-    /// in order. What has fewer axes than others, and few elements, is laid out in the arena.
+    /// Gives where the rows or the value of each input stand, and presence if there is any, by column, and says how many rows there are;
+    /// nothing if they are not in order. What has fewer axes than others, and few elements, is laid out in the arena.
     ///
     /// # Safety
     /// The slots were verified for the layout of the frame, and hold what is read from them, which nobody changes for `'f`.
@@ -86,22 +104,23 @@ impl WholeInputs {
         inputs: &[Input],
         frame: *mut u8,
         arena: &'f Bump,
-        mut put: impl FnMut(u16, *const u8),
+        mut put: impl FnMut(u16, *const u8, *const u64),
     ) -> Option<InOrder<'f>> {
+        let mut put_cells = |column, cells| put(column, cells, ptr::null());
         for (column, offset) in &self.values {
-            put(*column, frame.wrapping_add(*offset as usize));
+            put_cells(*column, frame.wrapping_add(*offset as usize));
         }
         // SAFETY: the caller's promise.
         unsafe {
             match &self.arrays {
                 Arrays::Rows(arrays) => place_rows(arrays, frame, put),
                 Arrays::Elements { whole, fewer, .. } if fewer.is_empty() => {
-                    let sizes = place_whole(whole, frame, put)??;
-                    Some(InOrder { count: sizes.iter().product(), sizes: Some(sizes), seen: 0 })
+                    let sizes = place_whole(whole, frame, put_cells)??;
+                    Some(InOrder::of_elements(sizes, 0))
                 }
                 Arrays::Elements { rank, whole, fewer } => {
-                    let sizes = place_whole(whole, frame, &mut put)?;
-                    place_fewer(sizes, (inputs, fewer), *rank, frame, arena, put)
+                    let sizes = place_whole(whole, frame, &mut put_cells)?;
+                    place_fewer(sizes, (inputs, fewer), *rank, frame, arena, put_cells)
                 }
             }
         }
@@ -112,11 +131,11 @@ impl WholeInputs {
 /// As [`WholeInputs::place`].
 #[inline(always)]
 unsafe fn place_rows<'f>(
-    arrays: &[WholeArray<ScalarType>],
+    arrays: &[WholeRows],
     frame: *mut u8,
-    mut put: impl FnMut(u16, *const u8),
+    mut put: impl FnMut(u16, *const u8, *const u64),
 ) -> Option<InOrder<'f>> {
-    let mut rows = None;
+    let (mut rows, mut may_miss) = (None, 0);
     for input in arrays {
         // SAFETY: the caller's promise: array slots hold array handles.
         let array = match unsafe { &*frame.add(input.offset as usize).cast::<ArrayHandle>() } {
@@ -125,12 +144,16 @@ unsafe fn place_rows<'f>(
             ArrayHandle::Lent(_) => return None,
         };
         let are_as_many = *rows.get_or_insert(array.len()) == array.len();
-        if array.element() != input.of || array.presence().is_some() || !are_as_many {
+        if array.element() != input.element || !are_as_many {
             return None;
         }
-        put(input.column, array.bytes().as_ptr());
+        let presence = array.presence().map_or(ptr::null(), |words| {
+            may_miss |= input.may_miss;
+            words.as_ptr()
+        });
+        put(input.column, array.bytes().as_ptr(), presence);
     }
-    Some(InOrder { count: rows?, sizes: None, seen: 0 })
+    Some(InOrder { count: rows?, sizes: None, seen: 0, may_miss })
 }
 
 /// The sizes of all arrays, if they stand in order and have the same; `None` inside if there are none.
@@ -139,7 +162,7 @@ unsafe fn place_rows<'f>(
 /// As [`WholeInputs::place`].
 #[inline(always)]
 unsafe fn place_whole<'f>(
-    arrays: &[WholeArray<NdType>],
+    arrays: &[WholeElements],
     frame: *mut u8,
     mut put: impl FnMut(u16, *const u8),
 ) -> Option<Option<&'f [usize]>> {
@@ -201,7 +224,7 @@ unsafe fn place_fewer<'f>(
             sizes
         }
     };
-    Some(InOrder { count: sizes.iter().product(), sizes: Some(sizes), seen: seen_by_all })
+    Some(InOrder::of_elements(sizes, seen_by_all))
 }
 
 /// An array with fewer axes than others.
@@ -232,25 +255,25 @@ unsafe fn few_elements<'f>(input: &Input, frame: *mut u8, arena: &'f Bump) -> Op
 }
 
 impl StripPlan {
-    /// What runs for rows of which none is missing, if that is one strip, which is compiled.
+    /// True if rows in order may run as one strip, which is compiled for some of them.
     #[inline(always)]
-    pub(super) fn of_complete_rows(
-        &self,
-        signature: u64,
-        strips: Strips,
-    ) -> Option<(Choice<'_>, &LoadedStrip)> {
+    pub(super) fn may_take_rows(&self, strips: Strips) -> bool {
+        self.schedule.is_one_strip
+            && strips != Strips::Never
+            && self.variants.get().is_some()
+            && !self.is_often_vain()
+    }
+
+    /// The strip for rows in order with this signature, if it is compiled, and where the presence of columns stands.
+    #[inline(always)]
+    pub(super) fn of_rows(&self, signature: u64) -> Option<(Choice<'_>, &LoadedStrip, &[Presence])> {
         let mut variant = self.variants.get()?;
         let case = Case::new(signature, Access::Cached);
         while variant.case != case {
             variant = variant.next.get()?;
         }
         let choice = Choice { schedule: &self.schedule, strips: variant.strips.as_deref()? };
-        match choice.strips {
-            [strip] if self.schedule.is_one_strip && strips != Strips::Never && !self.is_often_vain() => {
-                Some((choice, strip))
-            }
-            _ => None,
-        }
+        Some((choice, choice.strips.first()?, &variant.presence))
     }
 }
 
@@ -267,16 +290,19 @@ impl Region {
         registers: &Registers,
     ) -> Option<Result<Settled, Box<MemberFault>>> {
         let inputs = self.in_order.as_ref().filter(|inputs| inputs.are_for_strips)?;
-        let plan = self.strips.as_ref()?;
-        let (choice, strip) = plan.of_complete_rows(self.complete_signature, registers.strips)?;
+        let plan = self.strips.as_ref().filter(|plan| plan.may_take_rows(registers.strips))?;
         // SAFETY: registers of a run point to its arena and its meter.
         let (arena, meter) = unsafe { (&*registers.region_arena, &*registers.meter) };
         let columns = arena.alloc_slice_copy(&self.columns);
         self.begin_scans(columns, arena);
-        let mut put = |column: u16, data| columns[column as usize].data = data;
+        let mut put = |column: u16, data, presence| {
+            let column = &mut columns[column as usize];
+            (column.data, column.presence) = (data, presence);
+        };
         // SAFETY: the caller's promise.
         let found = unsafe { inputs.place(&self.inputs, frame, arena, &mut put)? };
         let rows = found.count;
+        let (choice, strip, presence) = plan.of_rows(self.complete_signature | found.may_miss)?;
         let of_lanes = choice.strip_of_lanes(rows);
         if of_lanes.is_none() && !choice.is_at_once(rows) {
             return None;
@@ -284,14 +310,14 @@ impl Region {
         // SAFETY: the caller's promise; no input shares the array of an output, and columns have these rows then.
         let outcome = unsafe {
             // Elements go where those of the last run went, or all the way.
-            let has_room = found.sizes.is_some() && self.reuse_outputs(frame, found, put);
+            let has_room = found.sizes.is_some() && self.reuse_outputs(frame, found, presence, put);
             if found.sizes.is_some() && !has_room {
                 return None;
             }
             let charged = self.charge(rows, found.seen, meter, Attempt::First);
             let ready = match has_room {
                 true => charged,
-                false => charged.and_then(|()| self.place(frame, rows, columns, &self.complete, meter)),
+                false => charged.and_then(|()| self.place(frame, rows, columns, presence, meter)),
             };
             ready.and_then(|()| match of_lanes {
                 Some(strip) => self.fold_chunk(strip, rows, columns.as_mut_ptr(), frame, arena, meter),
@@ -301,7 +327,7 @@ impl Region {
         Some(outcome.map(|is_settled| {
             if found.sizes.is_none() {
                 // SAFETY: the caller's promise.
-                unsafe { self.normalize(frame, &self.complete) };
+                unsafe { self.normalize(frame, presence) };
             }
             if is_settled { Settled::All } else { Settled::NotAll }
         }))

@@ -190,24 +190,35 @@ pub(super) struct WholeInputs {
 /// The inputs that are arrays.
 #[derive(Debug)]
 pub(super) enum Arrays {
-    Rows(Box<[WholeArray<ScalarType>]>),
+    Rows(Box<[WholeRows]>),
     Elements {
         /// Axes of the region.
         rank: usize,
         /// With all of them.
-        whole: Box<[WholeArray<NdType>]>,
+        whole: Box<[WholeElements]>,
         /// Columns of those with fewer, which may be seen through views.
         fewer: Box<[u16]>,
     },
 }
 
-/// An input that is an array.
+/// An input that is rows.
 #[derive(Debug)]
-pub(super) struct WholeArray<T> {
+pub(super) struct WholeRows {
     pub(super) column: u16,
     /// Offset of its slot.
     pub(super) offset: u32,
-    pub(super) of: T,
+    pub(super) element: ScalarType,
+    /// What the signature has for it if it may miss rows.
+    pub(super) may_miss: u64,
+}
+
+/// An input that is elements.
+#[derive(Debug)]
+pub(super) struct WholeElements {
+    pub(super) column: u16,
+    /// Offset of its slot.
+    pub(super) offset: u32,
+    pub(super) of: NdType,
 }
 
 /// An operator on columns.

@@ -268,17 +268,27 @@ impl LeavesOfCalls {
         let whole = self.count - usize::from(!is_whole);
         // SAFETY: the caller's promise.
         unsafe {
-            let parts = place.add(LANE_WORDS);
-            match lane {
-                Lane::F32 => {
-                    let parts = slice::from_raw_parts(parts.cast::<u32>(), whole);
-                    folded.parts.extend(parts.iter().map(|part| u64::from(*part)));
-                }
-                _ => folded.parts.extend_from_slice(slice::from_raw_parts(parts, whole)),
-            }
+            take_parts(lane, place.add(LANE_WORDS), whole, folded);
             if is_whole {
                 fill(place, lane.lanes_of_no_rows());
             }
+        }
+    }
+}
+
+/// Takes so many parts of whole leaves.
+///
+/// # Safety
+/// A strip has written them.
+pub(super) unsafe fn take_parts(lane: Lane, parts: *const u64, count: usize, folded: &mut Folded<'_>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match lane {
+            Lane::F32 => {
+                let parts = slice::from_raw_parts(parts.cast::<u32>(), count);
+                folded.parts.extend(parts.iter().map(|part| u64::from(*part)));
+            }
+            _ => folded.parts.extend_from_slice(slice::from_raw_parts(parts, count)),
         }
     }
 }

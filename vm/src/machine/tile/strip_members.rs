@@ -143,16 +143,15 @@ fn folds(
     folds
 }
 
-/// True if a member is a fold that gains in a strip of its own, as it takes rows in in any order: the least or greatest, which a pass
-/// takes twice as long for, and sums of integers, which one call takes in where passes go by blocks.
-pub(super) fn folds_any_order(columns: &Columns<'_>, member: usize) -> bool {
+/// True if a fold gains in a strip of its own: that of rows, of which one call takes in what passes go over block by block, and where
+/// some are missing, or of single precision, in two steps; of elements if they go to lanes in any order: the least or greatest, which
+/// a pass takes twice as long for, and sums of integers.
+pub(super) fn gains_as_fold(columns: &Columns<'_>, member: usize, goes_to_lanes: bool) -> bool {
     use FirstStage::{Greatest, Least, Sum};
-    match columns.kernels[member] {
-        Kernel::Fold { fold, .. } => {
-            matches!(fold.first, Some(Least | Greatest | Sum(SumOf::Integers | SumOf::Halves)))
-        }
-        _ => false,
-    }
+    let Kernel::Fold { fold, .. } = columns.kernels[member] else { return false };
+    let is_in_any_order =
+        || matches!(fold.first, Some(Least | Greatest | Sum(SumOf::Integers | SumOf::Halves)));
+    columns.qtype(columns.operands[member][0]).nd().is_none() || goes_to_lanes && is_in_any_order()
 }
 
 /// True if elements become one side by side, which a pass goes over row by row.
@@ -165,18 +164,9 @@ pub(super) fn is_side_by_side(kernel: &Kernel, operand: &QType) -> bool {
     }
 }
 
-/// True if elements of a member may stand in runs, from one of which to the next a strip goes by itself: operands repeat along
-/// axes that others have, or it is the only one, and has axes that memory of a host may have apart.
-pub(super) fn goes_by_runs(columns: &Columns<'_>, member: usize) -> bool {
-    let axes =
-        |source: &Source| columns.qtype(*source).nd().map(|t| t.units().filter(|is_unit| !is_unit).count());
-    let is_alone = columns.members().len() == 1;
-    repeats(columns, member)
-        || is_alone && columns.operands[member].iter().filter_map(axes).any(|axes| axes > 1)
-}
-
-/// True if operands of a member repeat along axes that others have.
-fn repeats(columns: &Columns<'_>, member: usize) -> bool {
+/// True if operands of a member repeat along axes that others have, so that elements stand in runs, from one of which to the next a
+/// strip goes by itself.
+pub(super) fn repeats(columns: &Columns<'_>, member: usize) -> bool {
     let axes = |source: &Source| match columns.qtype(*source) {
         QType::NdArray(t) => Some(t.units().collect::<Vec<_>>()),
         _ => None,

@@ -9,9 +9,7 @@ use crate::machine::tile::rare::{Again, Frequency};
 use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
-use crate::machine::tile::strip_members::{
-    FoldsAndOrder, folds_and_order, folds_any_order, goes_by_runs, is_side_by_side,
-};
+use crate::machine::tile::strip_members::{FoldsAndOrder, folds_and_order, gains_as_fold, repeats};
 use crate::machine::tile::strip_order::Item;
 use crate::machine::tile::strips::{Group, Recording, StripPlan};
 use crate::operator::Kernel;
@@ -26,8 +24,8 @@ const MAX_INPUTS: usize = 32;
 /// Passes over rows that one takes as long as which looks at each row by itself.
 const SLOW_PASS: usize = 4;
 
-/// The plan of a region. There is none if no two members would run in one strip, unless passes over one have to look at
-/// every row for what can raise, or go from run to run; or if strips would leave as many steps as there are members.
+/// The plan of a region. There is none if no two members would run in one strip and none gains in one of its own, or if strips would
+/// leave as many steps as there are members.
 /// `is_read_outside` says what is laid out, `pass` gives the pass of a member, `block_of` the rows of a block with so much
 /// scratch memory; `takes_folds` whether what becomes one may do so in strips.
 pub(super) fn plan(
@@ -38,7 +36,7 @@ pub(super) fn plan(
     pass: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
 ) -> Option<StripPlan> {
-    if !can_gain(columns) || Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
+    if Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
         return None;
     }
     let recipes = recipes(columns, lanes);
@@ -105,17 +103,6 @@ fn is_slow(columns: &Columns<'_>, member: usize) -> bool {
     matches!(recipe, Some(Recipe::Rare(_)))
 }
 
-/// True if there are members that a strip may take together, or one that gains by itself.
-fn can_gain(columns: &Columns<'_>) -> bool {
-    let gains = |member: usize| {
-        is_slow(columns, member)
-            || folds_any_order(columns, member)
-            || goes_by_runs(columns, member)
-            || is_side_by_side(columns.kernels[member], columns.qtype(columns.operands[member][0]))
-    };
-    columns.members().len() > 1 || columns.members().any(gains)
-}
-
 /// Passes that strips save by taking several members each.
 fn saved_by_strips(items: &[Item], passes: usize) -> usize {
     match items {
@@ -148,20 +135,24 @@ impl Members<'_, '_> {
         !self.columns.members().any(stops)
     }
 
-    /// Makes strips of single members that gain there; the passes that this saves.
+    /// Makes strips of single members that gain there: the only one of a region, of which a strip takes as many rows at a time as there
+    /// are, unless it is a running result, which waits for the row before in either way; the passes that this saves.
     fn put_alone(&self, items: &mut [Item]) -> usize {
+        let is_alone = self.columns.members().len() == 1;
         let (mut saved, have_whole_runs) = (0, self.have_whole_runs());
         for item in items {
             let Item::Pass(member) = *item else { continue };
             let has_recipe = self.recipes[member].is_some();
             let is_slow = is_slow(self.columns, member) && has_recipe;
             let is_fold = self.fold_of[member].as_ref().is_some_and(|fold| {
-                self.is_side_by_side || fold.merge.is_some() && folds_any_order(self.columns, member)
+                self.is_side_by_side || gains_as_fold(self.columns, member, fold.merge.is_some())
             });
-            let gains_runs = have_whole_runs && goes_by_runs(self.columns, member) && has_recipe;
-            if is_slow || is_fold || gains_runs {
+            let is_only_one = is_alone && !matches!(self.columns.kernels[member], Kernel::Scan { .. });
+            let is_in_runs = have_whole_runs && repeats(self.columns, member);
+            let gains = has_recipe && (is_only_one || is_in_runs);
+            if is_slow || is_fold || gains {
                 *item = Item::Strip { members: vec![member], stored: vec![member] };
-                saved += SLOW_PASS * usize::from(is_slow) + usize::from(is_fold) + usize::from(gains_runs);
+                saved += SLOW_PASS * usize::from(is_slow) + usize::from(is_fold) + usize::from(gains);
             }
         }
         saved

@@ -119,6 +119,8 @@ pub(super) struct Variant {
     pub(super) case: Case,
     /// None if there is no code for one of them, or no memory for code.
     pub(super) strips: Option<Box<[LoadedStrip]>>,
+    /// Where the presence of columns stands; nothing if all rows are there.
+    pub(super) presence: Box<[Presence]>,
     /// The one that was compiled next.
     pub(super) next: OnceLock<Box<Variant>>,
 }
