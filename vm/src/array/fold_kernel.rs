@@ -23,7 +23,9 @@ use crate::layout::PlainSlot;
 use crate::value::nd_view::NdCell;
 use crate::value::{Exhausted, Fault};
 use crate::vector::Level;
-use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merged, OfPairs, SPREAD_WORDS};
+use crate::vector::first_stage::{
+    FirstStage, LANE_WORDS, MergeLanes, Merged, OfPairs, SPREAD_WORDS, sum_of_lanes,
+};
 use crate::vector::fold::{Fold, RowOfLeaf};
 use crate::vector::leaves::Leaves;
 use crate::vector::level::Loop;
@@ -80,8 +82,30 @@ pub(super) type Finish = unsafe fn(Known<'_>, Runs, *mut u8, StopCheck<'_>);
 /// Takes in the 32 lanes of a chunk, or of the last elements; lanes of 32 bits are in the first half.
 pub(crate) type TakeSpread = fn(&mut Folded<'_>, &[u64; SPREAD_WORDS]);
 
-/// Takes in that many rows or elements of a single run, which went to lanes in any order.
-pub(crate) type TakeLanes = fn(&mut Folded<'_>, &[u64; LANE_WORDS], usize);
+/// How lanes that rows or elements of a single run went to, in any order, become a part, and two parts one. Parts are words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TakeLanes {
+    /// The part of so many rows or elements.
+    pub(crate) part: MergeLanes<u64>,
+    join: fn(u64, u64) -> u64,
+}
+
+impl TakeLanes {
+    /// That of a fold, if elements may go to any lane.
+    pub(super) fn of<F: Fold>() -> Option<TakeLanes> {
+        let part: MergeLanes<u64> = |lanes, count| {
+            let Some(merge) = F::MERGE else { unreachable!("elements went to lanes") };
+            let Merged { part, is_open } = merge(lanes, count);
+            Merged { part: to_word(part), is_open }
+        };
+        let join = |one, other| to_word(F::join(of_word(one), of_word(other)));
+        F::MERGE.map(|_| TakeLanes { part, join })
+    }
+
+    /// That of sums of integers.
+    pub(super) const OF_INTEGERS: TakeLanes =
+        TakeLanes { part: |lanes, _| Merged::known(sum_of_lanes(lanes)), join: u64::wrapping_add };
+}
 
 /// What is known of all rows or elements.
 #[derive(Debug, Default)]
@@ -129,7 +153,7 @@ impl FoldKernel {
             first: F::FIRST,
             side_by_side: SideBySide::of::<F>(),
             pairs: None,
-            take_lanes: take_lanes_of::<F>(),
+            take_lanes: TakeLanes::of::<F>(),
             take_spread: None,
             counts: false,
             has_any_parts: F::HAS_ANY_PARTS,
@@ -298,6 +322,25 @@ impl<'a> Folded<'a> {
         Folded::of(BumpVec::new_in(arena), leaves, arena)
     }
 
+    /// Takes in that many rows or elements, which went to lanes.
+    pub(crate) fn take_lanes(&mut self, how: TakeLanes, lanes: &[u64; LANE_WORDS], count: usize) {
+        let Merged { part, is_open } = (how.part)(lanes, count);
+        match self.parts.last_mut() {
+            Some(last) => {
+                let joined = (how.join)(*last, part);
+                // What decides the result so far decides whether that is open.
+                if joined != *last {
+                    self.is_open = is_open;
+                }
+                *last = joined;
+            }
+            None => {
+                self.is_open = is_open;
+                self.parts.push(part);
+            }
+        }
+    }
+
     /// What is known of all rows or elements that have been taken in.
     pub(crate) fn known(&mut self) -> Known<'_> {
         Known { parts: &mut self.parts, present: self.present }
@@ -360,31 +403,6 @@ fn take_stretch<F: Fold>(state: &mut Folded<'_>, values: &[F::Element]) {
     match state.parts.last_mut() {
         Some(last) => *last = to_word(F::join(of_word(*last), part)),
         None => state.parts.push(to_word(part)),
-    }
-}
-
-/// Takes in lanes, if elements may go to any of them.
-pub(super) fn take_lanes_of<F: Fold>() -> Option<TakeLanes> {
-    F::MERGE.map(|_| take_lanes::<F> as TakeLanes)
-}
-
-/// Takes in elements that went to lanes.
-fn take_lanes<F: Fold>(state: &mut Folded<'_>, lanes: &[u64; LANE_WORDS], count: usize) {
-    let Some(merge) = F::MERGE else { unreachable!("elements went to lanes") };
-    let Merged { part, is_open } = merge(lanes, count);
-    match state.parts.last_mut() {
-        Some(last) => {
-            let joined = to_word(F::join(of_word(*last), part));
-            // What decides the result so far decides whether that is open.
-            if joined != *last {
-                state.is_open = is_open;
-            }
-            *last = joined;
-        }
-        None => {
-            state.is_open = is_open;
-            state.parts.push(to_word(part));
-        }
     }
 }
 

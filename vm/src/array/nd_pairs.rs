@@ -12,7 +12,7 @@ use crate::array::runs::Runs;
 use crate::layout::PlainSlot;
 use crate::value::Exhausted;
 use crate::vector::Level;
-use crate::vector::first_stage::{FirstStage, LANE_WORDS, OfPairs, SPREAD_WORDS, SumOf, sum_of_lanes};
+use crate::vector::first_stage::{FirstStage, OfPairs, SPREAD_WORDS, SumOf};
 use crate::vector::fold::{Number, Summand};
 use crate::vector::lanes::{self, LANES};
 use crate::vector::level::Loop;
@@ -73,19 +73,10 @@ pub(crate) fn kernel<T: Number<Wide: PlainSlot>, P: OfPair>() -> FoldKernel {
         }),
         side_by_side: None,
         pairs: Some(P::TERM),
-        take_lanes: is_integer.then_some(take_integers as TakeLanes),
+        take_lanes: is_integer.then_some(TakeLanes::OF_INTEGERS),
         take_spread: Some(take_spread::<T>),
         counts: false,
         has_any_parts: false,
-    }
-}
-
-/// Takes in sums of integers, whose order does not count.
-fn take_integers(state: &mut Folded<'_>, lanes: &[u64; LANE_WORDS], _: usize) {
-    let sum = sum_of_lanes(lanes);
-    match state.parts.last_mut() {
-        Some(last) => *last = last.wrapping_add(sum),
-        None => state.parts.push(sum),
     }
 }
 

@@ -11,7 +11,7 @@
 //! is infinite, or the greatest integer.
 
 use crate::array::block::{Column, rows_of_word};
-use crate::array::fold_kernel::{Cut, FoldKernel, Folded, Known, take, take_lanes_of};
+use crate::array::fold_kernel::{Cut, FoldKernel, Folded, Known, TakeLanes, take};
 use crate::array::fold_memory::{of_word, to_word};
 use crate::array::fold_results::results;
 use crate::array::runs::Runs;
@@ -144,7 +144,7 @@ pub(crate) fn fold_of_rows<R: RowFold>() -> FoldKernel {
         first: first_stage::<R>(),
         side_by_side: None,
         pairs: None,
-        take_lanes: take_lanes_of::<R::Fold>(),
+        take_lanes: TakeLanes::of::<R::Fold>(),
         take_spread: None,
         counts: R::COUNTS,
         has_any_parts: R::Fold::HAS_ANY_PARTS,
@@ -269,7 +269,10 @@ unsafe fn fill<R: RowFold>(values: &mut [ElementOf<R>], column: &Column, step: u
 /// # Safety
 /// The contract of [`FoldKernel::finish`].
 unsafe fn finish<R: RowFold>(known: Known<'_>, runs: Runs, out: *mut u8, _: StopCheck<'_>) {
-    let folded = results::<R::Fold>(known.parts, runs).next().expect("rows are one run");
+    let folded = match known.parts {
+        [part] => R::Fold::finish(of_word(*part), runs.run),
+        parts => results::<R::Fold>(parts, runs).next().expect("rows are one run"),
+    };
     // SAFETY: the caller's promise.
     unsafe { R::Out::store(out, R::result(folded, known.present)) };
 }

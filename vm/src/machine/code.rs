@@ -231,8 +231,10 @@ impl<'p> Builder<'p> {
         self.guards();
         let code = &mut self.code;
         self.pairs.fuse(&mut code.cells);
-        let is_straight = self.open_jumps.is_empty() && code.guards.is_empty();
-        let is_simple = is_straight && code.is_scalar && code.general.is_empty() && code.calls.is_empty();
+        // What fails behind a region has it run again, on the same inputs.
+        let may_begin_anew =
+            self.open_jumps.is_empty() && code.guards.is_empty() && !self.routine.overrides_inputs;
+        let is_simple = may_begin_anew && code.is_scalar && code.general.is_empty() && code.calls.is_empty();
         code.is_lone_region &= is_simple && code.regions.len() == 1 && code.regions[0].may_run_alone();
         code.uses_arena = !code.general.is_empty() || !code.regions.is_empty();
         code.is_scalar &= code.general.is_empty() && code.regions.is_empty() && code.calls.is_empty();

@@ -8,22 +8,19 @@
 //! The same as [strip folds](super::strip_folds), for one call of one strip: nothing goes on in another call.
 
 use crate::array::block::Column;
-use crate::array::fold_kernel::{CHUNK, Folded};
-use crate::array::meter::Meter;
+use crate::array::fold_kernel::{CHUNK, Known};
 use crate::array::runs::Runs;
 use crate::machine::tile::choose::Choice;
 use crate::machine::tile::lowered::{Present, Stage, StripFold};
-use crate::machine::tile::region::{MemberFault, Region};
-use crate::machine::tile::strip_folds::{take_parts, words_of};
+use crate::machine::tile::region::Region;
+use crate::machine::tile::strip_folds::words_of;
 use crate::machine::tile::strips::LoadedStrip;
-use crate::strip::LaneFold;
-use crate::value::budget::Account;
+use crate::strip::{Lane, LaneFold};
 use crate::vector::first_stage::LANE_WORDS;
 use crate::vector::leaves::Leaves;
 use crate::vector::spread::LEAF;
-use bumpalo::Bump;
 use std::mem::MaybeUninit;
-use std::ptr;
+use std::{ptr, slice};
 
 /// Most folds of a strip.
 const MOST_FOLDS: usize = 8;
@@ -34,38 +31,50 @@ const MOST_ROWS_OF_LEAVES: usize = 2048;
 /// Most leaves: where there are two, none has fewer rows.
 const MOST_LEAVES: usize = MOST_ROWS_OF_LEAVES / (LEAF / 2);
 
-/// The lanes of a fold, and the parts of its leaves.
-#[derive(Clone, Copy)]
+/// The lanes of a fold, and behind them the parts of its leaves.
 #[repr(C, align(64))]
-struct Lanes(MaybeUninit<[u64; LANE_WORDS]>, MaybeUninit<[u64; MOST_LEAVES]>);
-
-/// Where leaves end.
-struct Ends {
-    rows: [MaybeUninit<usize>; MOST_LEAVES],
-    count: usize,
-}
-
-impl Ends {
-    /// Those of so many rows.
-    fn of(rows: usize) -> Ends {
-        let (mut leaves, mut row) = (Leaves::of(rows), 0);
-        let mut ends = Ends { rows: [const { MaybeUninit::uninit() }; MOST_LEAVES], count: 0 };
-        while row < rows {
-            row += leaves.next_size();
-            ends.rows[ends.count].write(row);
-            ends.count += 1;
-        }
-        ends
-    }
+struct Lanes {
+    words: MaybeUninit<[u64; LANE_WORDS]>,
+    parts: [MaybeUninit<u64>; MOST_LEAVES],
 }
 
 impl Lanes {
-    /// Makes all lanes one word; where they stand, parts behind them.
+    const NONE: Lanes = Lanes { words: MaybeUninit::uninit(), parts: [MaybeUninit::uninit(); MOST_LEAVES] };
+
+    /// Makes all lanes one word; where they stand.
     #[inline]
     fn begin(&mut self, word: u64) -> *const u8 {
-        self.0.write([word; LANE_WORDS]);
+        self.words.write([word; LANE_WORDS]);
         ptr::from_mut(self).cast_const().cast()
     }
+
+    /// The parts as words.
+    ///
+    /// # Safety
+    /// So many have been written, of this type one after the other.
+    unsafe fn parts(&mut self, lane: Lane, count: usize) -> &mut [u64] {
+        let parts = self.parts.as_mut_ptr().cast::<u64>();
+        // SAFETY: the caller's promise; a part of 32 bits is read before a word is written there.
+        unsafe {
+            if lane == Lane::F32 {
+                for number in (0..count).rev() {
+                    parts.add(number).write(parts.cast::<u32>().add(number).read().into());
+                }
+            }
+            slice::from_raw_parts_mut(parts, count)
+        }
+    }
+}
+
+/// Notes where the leaves of so many rows end; how many there are.
+fn note_ends(rows: usize, ends: &mut [MaybeUninit<usize>; MOST_LEAVES]) -> usize {
+    let (mut leaves, mut row, mut count) = (Leaves::of(rows), 0, 0);
+    while row < rows {
+        row += leaves.next_size();
+        ends[count].write(row);
+        count += 1;
+    }
+    count
 }
 
 impl LoadedStrip {
@@ -79,10 +88,6 @@ impl LoadedStrip {
         };
         let is_few = (1..=MOST_FOLDS).contains(&self.folds.len());
         is_few && self.again.is_none() && self.folds.iter().all(is_of_lanes)
-    }
-
-    fn has_leaves(&self) -> bool {
-        self.folds.iter().any(|fold| matches!(fold.stage, Stage::Leaves(_)))
     }
 }
 
@@ -112,28 +117,26 @@ impl Region {
         rows: usize,
         columns: *mut Column,
         frame: *mut u8,
-        arena: &Bump,
-        meter: &Meter<'_>,
-    ) -> Result<bool, Box<MemberFault>> {
-        let runs = Runs { run: rows, count: 1, width: 1 };
-        let kept: u64 = self.folds.iter().map(|fold| fold.kernel.kept_bytes(runs)).sum();
-        meter.charge(kept).map_err(|stop| self.stopped(stop.into()))?;
+    ) -> bool {
         // SAFETY: the caller's promise.
-        let begin =
-            |column: u16, lanes| unsafe { (&raw mut (*columns.add(column as usize)).data).write(lanes) };
-        let ends = Ends::of(if strip.has_leaves() { rows } else { 0 });
+        let column = |column: u16| unsafe { columns.add(column as usize) };
+        let mut ends = [const { MaybeUninit::uninit() }; MOST_LEAVES];
+        let mut leaves = 0;
         // Of rows, and of those that are present.
-        let [mut lanes, mut counts] = [[Lanes(MaybeUninit::uninit(), MaybeUninit::uninit()); MOST_FOLDS]; 2];
+        let (mut lanes, mut counts) =
+            ([const { Lanes::NONE }; MOST_FOLDS], [const { Lanes::NONE }; MOST_FOLDS]);
         for ((fold, lanes), counts) in strip.folds.iter().zip(&mut lanes).zip(&mut counts) {
+            // SAFETY: the caller's promise.
+            let begin = |of: u16, lanes| unsafe { (&raw mut (*column(of)).data).write(lanes) };
             match fold.stage {
                 Stage::Lanes { step, lane, .. } => begin(fold.column, lanes.begin(step.start(lane))),
                 Stage::Leaves(lane) => {
                     begin(fold.column, lanes.begin(lane.lanes_of_no_rows()));
-                    // SAFETY: the caller's promise.
-                    unsafe {
-                        (&raw mut (*columns.add(fold.column as usize)).presence)
-                            .write(ends.rows.as_ptr().cast());
+                    if leaves == 0 {
+                        leaves = note_ends(rows, &mut ends);
                     }
+                    // SAFETY: the caller's promise.
+                    unsafe { (&raw mut (*column(fold.column)).presence).write(ends.as_ptr().cast()) };
                 }
                 _ => {}
             }
@@ -144,41 +147,41 @@ impl Region {
         // SAFETY: the caller's promise: the columns have all rows, and folds have lanes.
         unsafe { strip.run(columns, 0..rows) };
         let mut is_open = false;
-        for ((fold, lanes), counts) in strip.folds.iter().zip(&lanes).zip(&counts) {
-            let mut folded = Folded::of_stretch(arena);
-            match fold.stage {
+        for ((fold, lanes), counts) in strip.folds.iter().zip(&mut lanes).zip(&counts) {
+            let mut part;
+            let parts = match fold.stage {
                 Stage::Lanes { step, lane, merge } => {
                     // SAFETY: they have begun above.
-                    let lanes = unsafe { lanes.0.assume_init() };
-                    merge(&mut folded, &words_of(lanes, step, lane), rows);
+                    let lanes = unsafe { lanes.words.assume_init() };
+                    let merged = (merge.part)(&words_of(lanes, step, lane), rows);
+                    is_open |= merged.is_open;
+                    part = [merged.part];
+                    &mut part
                 }
                 // SAFETY: the strip has written a part for each leaf.
-                Stage::Leaves(lane) => unsafe {
-                    take_parts(lane, lanes.1.as_ptr().cast(), ends.count, &mut folded)
-                },
-                _ => {}
-            }
-            folded.present = match fold.present {
+                Stage::Leaves(lane) => unsafe { lanes.parts(lane, leaves) },
+                _ => &mut [][..],
+            };
+            let present = match fold.present {
                 Present::Unasked => 0,
                 Present::All => rows as u64,
                 Present::Counted(_, lane) => {
                     // SAFETY: as above.
-                    let counts = unsafe { counts.0.assume_init() };
+                    let counts = unsafe { counts.words.assume_init() };
                     words_of(counts, LaneFold::Sum, lane).iter().sum()
                 }
             };
-            is_open |= folded.is_open;
             let of_region = &self.folds[fold.fold as usize];
             if let Some(slot) = &of_region.slot {
                 let out = frame.wrapping_add(slot.offset() as usize);
+                let runs = Runs { run: rows, count: 1, width: 1 };
                 // SAFETY: the caller's promise: the slot has room for the result, and this is known of all rows.
-                unsafe { of_region.kernel.finish(folded.known(), runs, out, &|| false) };
+                unsafe { of_region.kernel.finish(Known { parts, present }, runs, out, &|| false) };
             }
         }
-        meter.give_back(kept);
         if let Some(plan) = &self.strips {
             plan.open.count(is_open);
         }
-        Ok(!is_open)
+        !is_open
     }
 }

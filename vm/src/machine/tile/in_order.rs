@@ -319,9 +319,9 @@ impl Region {
                 true => charged,
                 false => charged.and_then(|()| self.place(frame, rows, columns, presence, meter)),
             };
-            ready.and_then(|()| match of_lanes {
-                Some(strip) => self.fold_chunk(strip, rows, columns.as_mut_ptr(), frame, arena, meter),
-                None => Ok(strip.run_once(columns.as_ptr(), rows)),
+            ready.map(|()| match of_lanes {
+                Some(strip) => self.fold_chunk(strip, rows, columns.as_mut_ptr(), frame),
+                None => strip.run_once(columns.as_ptr(), rows),
             })
         };
         Some(outcome.map(|is_settled| {

@@ -10,7 +10,6 @@
 //! once, if it is compiled; a run that is not as most are is left to the code for all of them, from its beginning.
 
 use crate::array::block::Column;
-use crate::array::meter::Meter;
 use crate::frame::Frame;
 use crate::layout::handle::ArrayHandle;
 use crate::layout::nd_handle::NdHandle;
@@ -40,8 +39,7 @@ impl Region {
     #[inline]
     pub(in crate::machine) unsafe fn run_alone(&self, frame: &mut Frame) -> bool {
         let (Some(inputs), Some(plan)) = (&self.in_order, &self.strips) else { return false };
-        let limits = &RunLimits::DEFAULT;
-        if !plan.may_take_rows(limits.strips) {
+        if !plan.may_take_rows(RunLimits::DEFAULT.strips) {
             return false;
         }
         let mut places = [const { MaybeUninit::<Column>::uninit() }; MOST_COLUMNS];
@@ -67,12 +65,9 @@ impl Region {
             let columns = places.as_mut_ptr().cast();
             let is_settled = match of_lanes {
                 None => strip.run_once(columns, rows),
-                Some(strip) => {
-                    let meter = Meter::new(&limits.meter, frame.alive());
-                    matches!(self.fold_chunk(strip, rows, columns, base, arena, &meter), Ok(true))
-                }
+                Some(strip) => self.fold_chunk(strip, rows, columns, base),
             };
-            if of_lanes.is_some() || inputs.may_be_laid_out() {
+            if inputs.may_be_laid_out() {
                 frame.reset_scratch();
             }
             self.normalize(base, presence);

@@ -114,8 +114,8 @@ impl Region {
                 let whole = Whole { rows, size: rows };
                 self.run_at_once(choice, columns, presence, whole, arena, &mut []).map(|()| Settled::All)
             } else if let Some(strip) = choice.strip_of_lanes(rows).filter(|_| !is_lent) {
-                let has_folds = self.fold_chunk(strip, rows, columns.as_mut_ptr(), frame, arena, meter);
-                has_folds.map(|is_settled| if is_settled { Settled::All } else { Settled::NotAll })
+                let is_settled = self.fold_chunk(strip, rows, columns.as_mut_ptr(), frame);
+                Ok(if is_settled { Settled::All } else { Settled::NotAll })
             } else {
                 let lent = if is_lent { self.lent(frame, arena) } else { &[] };
                 let (moving, uneven, runs) =

@@ -162,7 +162,7 @@ impl<'a> StripFolds<'a> {
                 match (fold.stage, &self.leaves) {
                     (Stage::Lanes { step, lane, merge }, _) => {
                         let lanes = take_lanes(places.fold, step, lane);
-                        merge(folded, &lanes, rows);
+                        folded.take_lanes(merge, &lanes, rows);
                     }
                     (Stage::Leaves(lane), Some(leaves)) => leaves.take(lane, places.fold, folded),
                     (Stage::Spread(lane, merge), _) => {
@@ -268,27 +268,17 @@ impl LeavesOfCalls {
         let whole = self.count - usize::from(!is_whole);
         // SAFETY: the caller's promise.
         unsafe {
-            take_parts(lane, place.add(LANE_WORDS), whole, folded);
+            let parts = place.add(LANE_WORDS);
+            match lane {
+                Lane::F32 => {
+                    let parts = slice::from_raw_parts(parts.cast::<u32>(), whole);
+                    folded.parts.extend(parts.iter().map(|part| u64::from(*part)));
+                }
+                _ => folded.parts.extend_from_slice(slice::from_raw_parts(parts, whole)),
+            }
             if is_whole {
                 fill(place, lane.lanes_of_no_rows());
             }
-        }
-    }
-}
-
-/// Takes so many parts of whole leaves.
-///
-/// # Safety
-/// A strip has written them.
-pub(super) unsafe fn take_parts(lane: Lane, parts: *const u64, count: usize, folded: &mut Folded<'_>) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match lane {
-            Lane::F32 => {
-                let parts = slice::from_raw_parts(parts.cast::<u32>(), count);
-                folded.parts.extend(parts.iter().map(|part| u64::from(*part)));
-            }
-            _ => folded.parts.extend_from_slice(slice::from_raw_parts(parts, count)),
         }
     }
 }
