@@ -111,6 +111,15 @@ impl FunctionType {
         FunctionType::Tuple(fields.into_iter().collect())
     }
 
+    /// How many levels of tuples there are, and how many parts that are none.
+    pub(super) fn depth_and_parts(&self) -> (u32, u64) {
+        let FunctionType::Tuple(fields) = self else { return (0, 1) };
+        let of_fields = fields.iter().map(FunctionType::depth_and_parts);
+        let (depth, parts) =
+            of_fields.fold((0, 0), |(deepest, all), (depth, parts)| (deepest.max(depth), all + parts));
+        (depth + 1, parts)
+    }
+
     /// True for `bool`, `int` and `float`.
     pub fn is_number(&self) -> bool {
         matches!(self, FunctionType::Bool | FunctionType::Int | FunctionType::Float)

@@ -5,6 +5,10 @@ use crate::function::error::FunctionProblem;
 use crate::function::op::FunctionOp;
 use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
+use cembra_vm::value::tuple::{MAX_DEPTH, MAX_LEAVES};
+
+/// What to do with what may be None: a test of it does not change its type.
+const OF_OPTIONAL: &str = "use a number that stands for None, or a number and a flag";
 
 /// Fields of a tuple.
 const MAX_FIELDS: usize = 1_000;
@@ -38,7 +42,7 @@ pub(super) fn type_of(
             FunctionType::Optional(_) => Err(FunctionProblem::Unsupported {
                 rule: "optional",
                 message: "the truth of what may be None".to_owned(),
-                hint: "test `is None` and assign the number to another name",
+                hint: OF_OPTIONAL,
             }),
             _ => Ok(FunctionType::Bool),
         },
@@ -81,12 +85,19 @@ pub(super) fn type_of(
     }
 }
 
-/// A tuple, if it is not too long: recursion could make it longer and longer.
+/// A tuple, if it is not too long: recursion could make it longer and longer; nor too deep, nor has too many parts in all, which
+/// double where it has one tuple twice.
 fn tuple(fields: impl Iterator<Item = FunctionType>) -> Result<FunctionType, FunctionProblem> {
     let fields: Vec<FunctionType> = fields.collect();
-    match fields.len() <= MAX_FIELDS {
-        true => Ok(FunctionType::tuple(fields)),
-        false => Err(FunctionProblem::Limit { name: "tuple-fields", limit: MAX_FIELDS }),
+    let limit = |name, limit| Err(FunctionProblem::Limit { name, limit });
+    if fields.len() > MAX_FIELDS {
+        return limit("tuple-fields", MAX_FIELDS);
+    }
+    let tuple = FunctionType::tuple(fields);
+    match tuple.depth_and_parts() {
+        (depth, _) if depth > MAX_DEPTH => limit("tuple-depth", MAX_DEPTH as usize),
+        (_, parts) if parts > u64::from(MAX_LEAVES) => limit("tuple-fields", MAX_LEAVES as usize),
+        _ => Ok(tuple),
     }
 }
 
@@ -135,6 +146,13 @@ fn binary(
         let (x, y) = (x.python_name(), y.python_name());
         Err(type_error(format!("unsupported operand type(s) for {}: '{x}' and '{y}'", sign_of(op))))
     };
+    if matches!(x, FunctionType::Optional(_)) || matches!(y, FunctionType::Optional(_)) {
+        return Err(FunctionProblem::Unsupported {
+            rule: "optional",
+            message: format!("`{}` of what may be None", sign_of(op)),
+            hint: OF_OPTIONAL,
+        });
+    }
     if matches!((x, y), (Array(_), _) | (_, Array(_))) && matches!((x, y), (Array(_) | Bool | Int | Float, _))
     {
         return Err(FunctionProblem::Unsupported {
@@ -216,7 +234,7 @@ fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<Function
             Err(FunctionProblem::Unsupported {
                 rule: "optional",
                 message: format!("`{sign}` of what may be None"),
-                hint: "test `is None` and assign the number to another name",
+                hint: OF_OPTIONAL,
             })
         }
         (x, y) if x.is_number() && y.is_number() || x.is_text() && y.is_text() => Ok(Bool),

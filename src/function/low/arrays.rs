@@ -4,9 +4,10 @@ use super::leaves::leaf_types;
 use super::views::{ArrayPart, Axis};
 use super::{LowOp, Lower, Lowered, Lowering};
 use crate::function::constant::Constant;
-use crate::function::op::IndexPart;
+use crate::function::infer::Instance;
+use crate::function::op::{FunctionOp, IndexPart};
 use crate::function::types::{ArrayOf, FunctionType};
-use crate::ssa::{InstId, SsaOp};
+use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT32, INT32, INT64};
 use cembra_vm::value::{QType, ScalarType};
 
@@ -33,7 +34,8 @@ impl Lowering<'_> {
         let Some(part) = self.part(args[0]) else {
             return Ok(Lowered::Leaves(self.field(inst, args[0], args[1])?));
         };
-        let part = self.indexed(part, parts, &args[1..])?;
+        let is_checked = !self.in_passing[inst.index()];
+        let part = self.indexed(part, parts, &args[1..], is_checked)?;
         match part.open_axes().is_empty() {
             true => Ok(Lowered::Leaves(vec![self.load(&part, &[])])),
             // A slice of an array is a view, one of a list a list of its own.
@@ -79,15 +81,27 @@ impl Lowering<'_> {
         Ok(vec![chosen])
     }
 
-    /// A part with places given along its open axes.
-    fn indexed(&mut self, mut part: ArrayPart, parts: &[IndexPart], values: &[InstId]) -> Lower<ArrayPart> {
+    /// A part with places given along its open axes. Indices of rows are checked here if they are to be; those of elements are
+    /// where these are read or written.
+    fn indexed(
+        &mut self,
+        mut part: ArrayPart,
+        parts: &[IndexPart],
+        values: &[InstId],
+        is_checked: bool,
+    ) -> Lower<ArrayPart> {
         let open = part.open_axes();
+        let is_checked = is_checked && !is_of_element(open.len(), parts);
         let mut values = values.iter().copied();
         for (axis, place) in open.into_iter().zip(parts) {
             part.axes[axis] = match place {
                 IndexPart::At => {
                     let index = values.next().expect("an operand for each place");
                     let index = self.leaf_as(index, &FunctionType::Int);
+                    if is_checked && matches!(part.axes[axis], Axis::Whole) {
+                        let length = self.axis_length(&part, axis);
+                        self.operator("python.index", vec![index, length], INT64);
+                    }
                     Axis::Fixed(self.place_on(part.axes[axis], index))
                 }
                 IndexPart::Slice { lower, upper, step } => {
@@ -247,7 +261,7 @@ impl Lowering<'_> {
         let part = self.written_part(args[0])?;
         let of = self.type_of(args[1]);
         let value = self.leaf(args[1]);
-        let part = self.indexed(part, parts, &args[2..])?;
+        let part = self.indexed(part, parts, &args[2..], true)?;
         self.for_each_element(&part, &mut |this, part, indices| {
             this.store(part, indices, value, of);
             Ok(())
@@ -332,6 +346,41 @@ impl Lowering<'_> {
     pub(super) fn element_value(&mut self, value: InstId, of: &FunctionType, element: ScalarType) -> InstId {
         self.as_element(value, of, element)
     }
+}
+
+/// True if these places say where one element is.
+fn is_of_element(open_axes: usize, parts: &[IndexPart]) -> bool {
+    parts.len() == open_axes && parts.iter().all(|part| matches!(part, IndexPart::At))
+}
+
+/// By instruction: true of a row whose elements the same expression reads or writes, `a[i][j]`, and nobody else: they check its index.
+pub(super) fn rows_in_passing(instance: &Instance) -> Vec<bool> {
+    let flow = &instance.function.flow;
+    let (mut is_read, mut is_read_else) = (vec![false; flow.insts.len()], vec![false; flow.insts.len()]);
+    for inst in &flow.insts {
+        let items = match &inst.op {
+            SsaOp::Do(FunctionOp::GetItem(parts) | FunctionOp::SetItem(parts)) => Some(parts),
+            _ => None,
+        };
+        for (place, arg) in inst.args.iter().enumerate() {
+            let of = flow.inst(*arg).span;
+            let is_within = inst.span.start <= of.start && of.end <= inst.span.end;
+            let reads_elements = place == 0
+                && is_within
+                && items.is_some_and(|parts| match instance.type_of(*arg) {
+                    FunctionType::Array(array) => is_of_element(array.rank, parts),
+                    _ => false,
+                });
+            is_read[arg.index()] |= reads_elements;
+            is_read_else[arg.index()] |= !reads_elements;
+        }
+    }
+    for block in &flow.blocks {
+        if let Tail::Return(value) | Tail::Branch { condition: value, .. } = block.tail {
+            is_read_else[value.index()] = true;
+        }
+    }
+    is_read.into_iter().zip(is_read_else).map(|(elements, else_)| elements && !else_).collect()
 }
 
 /// The machine's type of a loaded element.

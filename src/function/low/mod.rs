@@ -77,6 +77,8 @@ struct Lowering<'i> {
     types: Vec<Option<QType>>,
     /// By instruction of the typed flow.
     lowered: Vec<Option<Lowered>>,
+    /// By instruction of the typed flow: [rows whose index is checked later](arrays::rows_in_passing).
+    in_passing: Vec<bool>,
     /// First and last block of each typed block.
     ends: Vec<(BlockId, BlockId)>,
     block: BlockId,
@@ -106,6 +108,7 @@ impl<'i> Lowering<'i> {
             types: Vec::new(),
             failures: instance.function.failures.clone(),
             lowered: vec![None; typed.insts.len()],
+            in_passing: arrays::rows_in_passing(instance),
             ends: typed.block_ids().map(|block| (block, block)).collect(),
             flow,
             block: BlockId(0),

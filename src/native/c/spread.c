@@ -34,11 +34,11 @@ __attribute__((unused)) static cembra_moments moments_##name(const char *x, int6
         return join_moments(of_left, moments_##name(x + left * (int64_t)sizeof(type), count - left)); \
     } \
     real values[1024]; \
-    uint64_t integers = 0; \
+    __int128 integers = 0; \
     for (int64_t i = 0; i < count; i++) { \
         type e; \
         memcpy(&e, x + i * (int64_t)sizeof e, sizeof e); \
-        integers += (uint64_t)(int64_t)(whole); \
+        integers += (int64_t)(whole); \
         values[i] = (real)e; \
     } \
     real sum = 0 + total, mean = sum / (real)count; \
@@ -49,6 +49,6 @@ __attribute__((unused)) static cembra_moments moments_##name(const char *x, int6
 CEMBRA_MOMENTS(f64, double, double, f64, 0, tree_sum_f64((const char *)values, count))
 CEMBRA_MOMENTS(wide_f32, float, double, f64, 0, tree_sum_f64((const char *)values, count))
 CEMBRA_MOMENTS(f32, float, float, f32, 0, tree_sum_f32((const char *)values, count))
-CEMBRA_MOMENTS(i64, int64_t, double, f64, e, (double)(int64_t)integers)
-CEMBRA_MOMENTS(i32, int32_t, double, f64, e, (double)(int64_t)integers)
-CEMBRA_MOMENTS(u8, uint8_t, double, f64, e = e != 0, (double)(int64_t)integers)
+CEMBRA_MOMENTS(i64, int64_t, double, f64, e, (double)integers)
+CEMBRA_MOMENTS(i32, int32_t, double, f64, e, (double)integers)
+CEMBRA_MOMENTS(u8, uint8_t, double, f64, e = e != 0, (double)integers)

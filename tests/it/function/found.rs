@@ -101,6 +101,57 @@ fn lists_grow_and_have_the_type_of_what_is_put_into_them() {
 }
 
 #[test]
+fn rows_are_checked_where_they_are_made() {
+    let rows = json!([[1.0, 2.0], [3.0, 4.0]]);
+    let called = |source: &str, index: i64, expected: Json| check(source, json!([rows, index]), expected);
+    let guarded = "def f(a, i):\n    try:\n        r = a[i]\n    except IndexError:\n        return -1.0\n    return r[0]\n";
+    for (index, expected) in [(2, -1.0), (-3, -1.0), (1, 3.0), (-2, 1.0)] {
+        called(guarded, index, json!(expected));
+    }
+    let unread = "def f(a, i):\n    r = a[i]\n    return 1\n";
+    let column = "def f(a, i):\n    return len(a[:, i])\n";
+    let cut = "def f(a, i):\n    b = a[i:, 0]\n    return b[0] + len(b[:1]) + a[i, 1:][0]\n";
+    let store = "def f(a, i):\n    a[i] = 5.0\n    return a[0][0]\n";
+    let element = "def f(a, i):\n    a[i][1] += 2.0\n    return a[i][1]\n";
+    let rounds = "def f(a, i):\n    n = 0\n    try:\n        while True:\n            r = a[n]\n            n += i\n    except IndexError:\n        return n\n";
+    let order = "def f(a, i):\n    try:\n        return a[i][a[i - 1].copy()[7]]\n    except IndexError:\n        return -1.0\n";
+    for (source, index, expected) in [
+        (unread, 1, json!(1)),
+        (unread, 2, json!("IndexError")),
+        (column, 0, json!(2)),
+        (column, 20, json!("IndexError")),
+        (cut, 1, json!(8.0)),
+        (store, -2, json!(5.0)),
+        (store, 2, json!("IndexError")),
+        (element, 1, json!(6.0)),
+        (element, 2, json!("IndexError")),
+        (rounds, 1, json!(2)),
+        (order, 1, json!("TypeError")),
+    ] {
+        called(source, index, expected);
+    }
+    // No element is read of a row that has none.
+    let empty =
+        "import numpy as np\ndef f(i):\n    a = np.zeros((3, 0))\n    return a[i].sum(), a[:, i:].sum()\n";
+    check(empty, json!([2]), json!([0.0, 0.0]));
+    check(empty, json!([3]), json!("IndexError"));
+}
+
+#[test]
+fn tuples_of_tuples_have_limits() {
+    let twice = |times: usize| {
+        format!("def f(n):\n    t = (n, n)\n{}    return 1\n", "    t = (t, t)\n".repeat(times))
+    };
+    check(&twice(15), json!([3]), json!(1));
+    check(&twice(16), json!([3]), json!("limit"));
+    check(&twice(60), json!([3]), json!("limit"));
+    let deep =
+        |times: usize| format!("def f(n):\n    t = (n,)\n{}    return 1\n", "    t = (t,)\n".repeat(times));
+    check(&deep(63), json!([3]), json!(1));
+    check(&deep(20_000), json!([3]), json!("limit"));
+}
+
+#[test]
 fn truth_values_are_no_numbers_where_identity_counts() {
     let source = "def f(x):\n    match x:\n        case True: return 1\n        case None: return 2\n        case 1: return 3\n        case _: return 4\n";
     check(source, json!([true]), json!(1));

@@ -163,17 +163,35 @@ impl<A: Copy, F: Fn(A) -> i64 + Copy> Kind<A, f64> for Integers<F> {
 
     #[inline(always)]
     fn sum(self, values: &[A]) -> f64 {
-        values.iter().fold(0i64, |sum, x| sum.wrapping_add(self.0(*x))) as f64
+        total(values.iter().fold([0; 2], |sums, x| add_in_halves::<A>(sums, self.0(*x))))
     }
 
     #[inline(always)]
     fn sums(self, rows: Rows<'_, A>, count: usize) -> OfColumns<f64> {
-        let mut sums = [0i64; TOGETHER];
+        let mut sums = [[0; 2]; TOGETHER];
         for row in 0..count {
-            sums = zip(sums, rows.row(row, 0, |_, x| self.0(x)), i64::wrapping_add);
+            sums = zip(sums, rows.row(row, 0, |_, x| self.0(x)), add_in_halves::<A>);
         }
-        sums.map(|sum| sum as f64)
+        sums.map(total)
     }
+}
+
+/// Adds an integer, which was of this type, to a sum of upper and of lower halves: neither overflows with the values of a stretch.
+/// Narrow ones need no halves.
+#[inline(always)]
+fn add_in_halves<A>([upper, lower]: [i64; 2], x: i64) -> [i64; 2] {
+    match size_of::<A>() < size_of::<i64>() {
+        true => [upper, lower + x],
+        false => [upper + (x >> 32), lower + (x & i64::from(u32::MAX))],
+    }
+}
+
+/// The sum of both halves, rounded once.
+#[inline(always)]
+fn total([upper, lower]: [i64; 2]) -> f64 {
+    let sum = (i128::from(upper) << 32) + i128::from(lower);
+    // Most sums have 64 bits, which are converted faster.
+    i64::try_from(sum).map_or(sum as f64, |sum| sum as f64)
 }
 
 fn of_runs<A: Copy, T: SummedFloat>(
@@ -426,6 +444,43 @@ mod tests {
         let values = [i64::MAX / 4, i64::MAX / 4 - 1, i64::MAX / 4 - 2];
         assert_eq!(variance_of_integers(&values, 0, &go_on, |x| x), 0.0);
         assert_eq!(variance_of_integers(&[true, false, true, true], 0, &go_on, i64::from), 0.1875);
+    }
+
+    /// Whose sum has more than 64 bits: equal ones, and both ends; of runs that follow each other, and side by side.
+    #[test]
+    fn great_integers() {
+        for of in [[i64::MAX; 2], [i64::MIN; 2], [i64::MIN, i64::MAX]] {
+            let deviation = if of[0] == of[1] { 0.0 } else { 2f64.powi(63) };
+            for count in [2, 6, 10, 16, 100, 1024, 5000] {
+                let values: Vec<i64> = of.iter().copied().cycle().take(count).collect();
+                let expected = deviation * deviation;
+                assert_eq!(variance_of_integers(&values, 0, &go_on, |x| x), expected, "{count} of {of:?}");
+                let of_columns: Vec<i64> = values.iter().flat_map(|x| [*x; 3]).collect();
+                variance_of_integer_runs(
+                    &of_columns,
+                    (count, 3),
+                    0,
+                    &go_on,
+                    |x| x,
+                    |of_column| {
+                        assert_eq!(of_column, expected, "{count} of {of:?} in columns");
+                    },
+                );
+                if count <= MOST_OF_RUN {
+                    let runs = [&values[..], &values].concat();
+                    variance_of_integer_runs(
+                        &runs,
+                        (count, 1),
+                        0,
+                        &go_on,
+                        |x| x,
+                        |of_run| {
+                            assert_eq!(of_run, expected, "{count} of {of:?} in runs");
+                        },
+                    );
+                }
+            }
+        }
     }
 
     /// Beside exact sums of whole numbers.
