@@ -367,8 +367,8 @@ pub(super) fn rows_in_passing(instance: &Instance) -> Vec<bool> {
             let is_within = inst.span.start <= of.start && of.end <= inst.span.end;
             let reads_elements = place == 0
                 && is_within
-                && items.is_some_and(|parts| match instance.type_of(*arg) {
-                    FunctionType::Array(array) => is_of_element(array.rank, parts),
+                && items.is_some_and(|parts| match &instance.types[arg.index()] {
+                    Some(FunctionType::Array(array)) => is_of_element(array.rank, parts),
                     _ => false,
                 });
             is_read[arg.index()] |= reads_elements;
