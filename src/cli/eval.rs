@@ -83,7 +83,10 @@ fn limits(args: &ExprArgs) -> Limits {
 }
 
 /// The operators of expressions: the standard ones, and functions of files, which need extensions.
-fn language(args: &ExprArgs) -> Result<(Registry, Vec<Arc<dyn Extension>>), Report> {
+///
+/// # Errors
+/// A file cannot be read, or is no module of functions.
+pub(super) fn language(args: &ExprArgs) -> Result<(Registry, Vec<Arc<dyn Extension>>), Report> {
     let mut registry = Registry::standard();
     let mut extensions = Vec::new();
     for file in &args.functions {

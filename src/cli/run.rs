@@ -9,7 +9,7 @@
 //! Leaves are columns by name, or inputs. What an expression exports is a column too.
 
 use crate::cli::args::{OnErrorArg, RunArgs};
-use crate::cli::eval::{parse, parse_at, read_expression, source};
+use crate::cli::eval::{language, parse, parse_at, read_expression, source};
 use crate::cli::input::{parse_input, parse_leaf_type};
 use crate::cli::progress::{Bar, rate};
 use crate::cli::report::{Phase, Report, Source as Text, visible};
@@ -128,9 +128,11 @@ fn run_job(args: &RunArgs, text: &Text) -> Result<(), Report> {
 fn plan(args: &RunArgs, results: Results) -> Result<Plan, Report> {
     let limits = &args.expr.limits;
     let inputs = args.expr.input.iter().map(|input| parse_input(input));
+    let (registry, extensions) = language(&args.expr)?;
     Ok(Plan {
         constants: inputs.collect::<Result<_, _>>()?,
-        prepare: args.expr.prepare(),
+        prepare: args.expr.prepare().add_extensions(extensions),
+        registry,
         dialect: args.expr.dialect.dialect(),
         node_limit: limits.limit_nodes,
         compile: Options { frame_limit: limits.limit_frame, ..Options::default() },

@@ -10,6 +10,8 @@
 //!                                                      twice as long after a success
 //! ```
 //!
+//! Where an operator raises without naming the row, halves are tried until one row is left.
+//!
 //! A stretch that begins with the row that raises passes over it. The work for a batch is bounded by the
 //! number of rows that fail times their logarithm, and by a run for each row.
 
@@ -39,6 +41,8 @@ pub enum Scope {
     /// A row for each row, by that row alone. A scalar result stands in every row.
     #[default]
     EachRow,
+    /// The same, but an error may name no row.
+    EachRowUnnamed,
     /// Any rows. Without an array among the results there is one row of scalars.
     AllRows,
 }
@@ -132,7 +136,7 @@ impl Evaluator {
         mut known: (usize, Problem),
     ) -> Result<Results, ColumnsError> {
         // Other rows may only be left away if the program does not look at them.
-        while known.0 > 0 && self.scope == Scope::EachRow {
+        while known.0 > 0 && self.scope != Scope::AllRows {
             match self.attempt(&mut slices(columns, 0..known.0), known.0)? {
                 Ok(_) => break,
                 Err((row, error)) => known = (row, Problem::Raised(Box::new(error))),
@@ -182,15 +186,8 @@ impl Evaluator {
         columns: &mut [ArrayRows],
         count: usize,
     ) -> Result<Result<Vec<ArrayRows>, Failure>, ColumnsError> {
-        let ran = self.run(columns);
-        match ran? {
-            Ok(()) => {}
-            Err(error) => {
-                let RunErrorKind::Fault(Fault::Row { row, .. }) = &error.kind else {
-                    return Err(ColumnsError::Run(Box::new(error)));
-                };
-                return Ok(Err((usize::try_from(*row).unwrap_or(usize::MAX), error)));
-            }
+        if let Err(error) = self.run(columns)? {
+            return self.failure(columns, count, error).map(Err);
         }
         let values = self.outputs.iter().map(|slot| self.frame.read(slot));
         let values: Vec<Value> = values.collect::<Result<_, _>>()?;
@@ -201,6 +198,46 @@ impl Evaluator {
         let rows = self.common_length(values.iter().filter_map(length).collect(), count)?;
         let results = values.into_iter().zip(&self.elements);
         Ok(Ok(results.map(|(value, element)| result(value, *element, rows)).collect()))
+    }
+
+    /// The row that an error is for.
+    fn failure(
+        &mut self,
+        columns: &[ArrayRows],
+        count: usize,
+        error: RunError,
+    ) -> Result<Failure, ColumnsError> {
+        match &error.kind {
+            RunErrorKind::Fault(Fault::Row { row, .. }) => {
+                Ok((usize::try_from(*row).unwrap_or(usize::MAX), error))
+            }
+            RunErrorKind::Fault(_)
+                if self.scope == Scope::EachRowUnnamed && count > 0 && !error.is_exhausted() =>
+            {
+                self.search(columns, count, error)
+            }
+            _ => Err(ColumnsError::Run(Box::new(error))),
+        }
+    }
+
+    /// The first row that fails, where the error names none: the first half that fails has it.
+    fn search(
+        &mut self,
+        columns: &[ArrayRows],
+        count: usize,
+        error: RunError,
+    ) -> Result<Failure, ColumnsError> {
+        let half = count / 2;
+        if count == 1 {
+            return Ok((0, error));
+        }
+        if let Err(failure) = self.attempt(&mut slices(columns, 0..half), half)? {
+            return Ok(failure);
+        }
+        match self.attempt(&mut slices(columns, half..count), count - half)? {
+            Err((row, error)) => Ok((half + row, error)),
+            Ok(_) => Err(ColumnsError::Run(Box::new(error))),
+        }
     }
 
     /// Rows of the results, of which some are arrays of these lengths.

@@ -18,7 +18,7 @@
 use crate::columns::error::ColumnsError;
 use crate::columns::evaluate::{OnError, Scope};
 use crate::columns::progress::RunOptions;
-use crate::columns::rowwise::{self, WholeFault};
+use crate::columns::rowwise::{self, RowWise, WholeFault};
 use crate::columns::run::Job;
 use crate::columns::source::Source;
 use crate::compile::{CompileError, Options, compile};
@@ -123,9 +123,12 @@ impl Plan {
         let exprs: Vec<&Expr> = self.results.iter().map(|(_, expr)| expr).collect();
         let needs_rows = self.run.batch_rows.is_some() || self.run.on_error != OnError::Fail;
         match rowwise::check(prepared, &self.registry, &exprs) {
-            Ok(Some(WholeFault { operator, span })) if self.run.on_error != OnError::Fail => {
+            Ok(RowWise { whole: Some(WholeFault { operator, span }), .. })
+                if self.run.on_error != OnError::Fail =>
+            {
                 Err(ColumnsError::WholeFault { operator, span })
             }
+            Ok(RowWise { is_unnamed: true, .. }) => Ok(Scope::EachRowUnnamed),
             Ok(_) => Ok(Scope::EachRow),
             Err(error) if needs_rows => Err(error),
             Err(_) => Ok(Scope::AllRows),

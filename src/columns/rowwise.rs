@@ -3,7 +3,7 @@
 //! | a node | is |
 //! | --- | --- |
 //! | a scalar that no column goes into | constant |
-//! | a column; an operator of scalars applied to rows, other operands constant | rows |
+//! | a column; an operator of scalars or a function applied to rows, other operands constant | rows |
 //! | the shape of rows | shape: good only for a constant in every row of it |
 //! | whether any row needs a value | need: good only for the jump over the value, which is constant to the rows that need it |
 //! | anything else: aggregations, scans, edges, `array.*`, literal arrays | refused |
@@ -15,6 +15,7 @@ use crate::columns::error::ColumnsError;
 use crate::expr::{Expr, Node, NodeId};
 use crate::prepare::Prepared;
 use crate::prepare::draft::ROOT_OPERATOR;
+use crate::prepare::emitter::RowErrors;
 use crate::registry::Registry;
 use cembra_vm::builtins::{aggregate, array, core};
 use cembra_vm::operator::Overload;
@@ -41,30 +42,43 @@ pub struct WholeFault {
     pub span: Span,
 }
 
-/// Checks that every operator works row by row. Gives the first that may raise for all rows at once, if there is one.
+/// How a program that works row by row raises.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowWise {
+    /// The first operator that may raise for all rows at once.
+    pub whole: Option<WholeFault>,
+    /// True if an operator may raise for a row without naming it.
+    pub is_unnamed: bool,
+}
+
+/// Checks that every operator works row by row.
 ///
 /// # Errors
 /// The first that does not, as it stands in the expressions.
-pub fn check(
-    prepared: &Prepared,
-    registry: &Registry,
-    exprs: &[&Expr],
-) -> Result<Option<WholeFault>, ColumnsError> {
+pub fn check(prepared: &Prepared, registry: &Registry, exprs: &[&Expr]) -> Result<RowWise, ColumnsError> {
     let graph = prepared.graph();
     let mut rates: Vec<Rate> = vec![Rate::Constant; graph.len()];
     let needs = needs(prepared);
-    let mut whole = None;
+    let mut found = RowWise::default();
     for id in graph.post_order(&[prepared.root()]) {
         rates[id.index()] = match rate(prepared, registry, id, &rates) {
             Some(rate) => rate,
             None if needs.contains(&id) && is_need(prepared, id, &rates) => Rate::Need,
             None => return Err(refused(prepared, id, exprs)),
         };
+        found.is_unnamed |= row_errors(prepared, id) == Some(RowErrors::Unnamed);
         if let Some(value) = prepared.draft().jumped_over(id) {
-            whole = whole.or_else(|| Some(whole_fault(prepared, value, exprs)));
+            found.whole = found.whole.or_else(|| Some(whole_fault(prepared, value, exprs)));
         }
     }
-    Ok(whole)
+    Ok(found)
+}
+
+/// What errors of a packed operator say of rows, if it works row by row.
+fn row_errors(prepared: &Prepared, id: NodeId) -> Option<RowErrors> {
+    let packed = prepared.packed(id)?;
+    let types = prepared.graph().operands(id).iter().map(|operand| prepared.qtype(*operand).storage());
+    packed.compile.row_errors(&types.collect::<Vec<_>>())
 }
 
 /// Scalars that say whether any row needs the value of a jump, and what they are made of.
@@ -144,6 +158,7 @@ fn rate(prepared: &Prepared, registry: &Registry, id: NodeId, rates: &[Rate]) ->
             (!is_array).then_some(Rate::Constant)
         }
         (_, operands) if operands.contains(&Rate::Shape) || operands.contains(&Rate::Need) => None,
+        _ if row_errors(prepared, id).is_some() => Some(Rate::Rows),
         _ => {
             let overload = prepared.signature(id)?.overload.as_deref()?;
             is_of_rows(overload, registry).then_some(Rate::Rows)

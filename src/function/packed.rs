@@ -12,7 +12,7 @@
 
 use crate::function::low::{LowFunction, LowOp};
 use crate::prepare::PrepareError;
-use crate::prepare::emitter::{CompileOperator, Emitter};
+use crate::prepare::emitter::{CompileOperator, Emitter, RowErrors};
 use crate::ssa::{InstId, SsaOp, Tail};
 use cembra_vm::builtins;
 use cembra_vm::operator::Effects;
@@ -99,12 +99,21 @@ impl CompileOperator for PackedFunction {
             Kind::One => self.apply(emitter, operands, result),
             Kind::Optional => self.where_present(emitter, operands, result),
             Kind::Rows(rows) => match &self.body {
-                FunctionBody::Block(function) if takes_rows(function, rows, emitter, operands) => {
+                FunctionBody::Block(function) if takes_rows(function, rows, &types(emitter, operands)) => {
                     block(function, emitter, operands, result)
                 }
                 _ => self.row_by_row(emitter, operands, result),
             },
         }
+    }
+
+    /// Operators on rows name the row they raise for; a loop over rows does not.
+    fn row_errors(&self, operands: &[QType]) -> Option<RowErrors> {
+        let Kind::Rows(rows) = self.kind else { return None };
+        Some(match &self.body {
+            FunctionBody::Block(function) if takes_rows(function, rows, operands) => RowErrors::Named,
+            _ => RowErrors::Unnamed,
+        })
     }
 
     fn effects(&self) -> Effects {
@@ -270,14 +279,18 @@ fn type_on_rows(function: &LowFunction, inst: InstId, rows: Option<ArrayType>) -
     }
 }
 
+fn types(emitter: &dyn Emitter, operands: &[ValueId]) -> Vec<QType> {
+    operands.iter().map(|operand| emitter.qtype(*operand)).collect()
+}
+
 /// True if all operators of a block take rows, and its result has rows.
-fn takes_rows(function: &LowFunction, rows: ArrayType, emitter: &dyn Emitter, operands: &[ValueId]) -> bool {
+fn takes_rows(function: &LowFunction, rows: ArrayType, operands: &[QType]) -> bool {
     let (flow, table) = (&function.flow, builtins::table());
     let mut types: HashMap<InstId, QType> = HashMap::new();
     for inst in &flow.blocks[0].insts {
         let args: Vec<QType> = flow.inst(*inst).args.iter().map(|arg| types[arg].clone()).collect();
         let qtype = match flow.operation(*inst) {
-            Some(LowOp::Input(position)) => emitter.qtype(operands[*position as usize]),
+            Some(LowOp::Input(position)) => operands[*position as usize].clone(),
             Some(LowOp::Operator(name, _)) => {
                 let has_rows = args.iter().any(|of| of.array().is_some());
                 let qtype = type_on_rows(function, *inst, has_rows.then_some(rows));

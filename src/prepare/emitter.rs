@@ -28,6 +28,21 @@ pub trait CompileOperator: Send + Sync + fmt::Debug {
     fn effects(&self) -> Effects {
         Effects::Raises
     }
+
+    /// What its errors say of rows, for operands of these types; none unless it gives each row of its result by that row of
+    /// the operands alone.
+    fn row_errors(&self, _: &[QType]) -> Option<RowErrors> {
+        None
+    }
+}
+
+/// What an error of an operator that works row by row says of the row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowErrors {
+    /// Which one it is.
+    Named,
+    /// Nothing.
+    Unnamed,
 }
 
 /// What a compile half can emit.
