@@ -2,7 +2,7 @@
 
 use crate::cli::args::EvalArgs;
 use crate::cli::dump_stages::StageDump;
-use crate::cli::eval::{bind, execute, parse, read_text};
+use crate::cli::eval::{bind, execute, parse, read_text, shown};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::{json, json_text, print};
 use cembra_vm::value::parse::QTypeParseError;
@@ -37,10 +37,10 @@ pub fn cases(file: &Path) -> Result<Vec<Json>, Report> {
     let io = |message: String| Report::new(Category::Io, Phase::Compile, message);
     let text = read_text(file)?;
     let mut document: Json =
-        json_text::parse(&text).map_err(|e| io(format!("{} is not JSON: {e}", file.display())))?;
+        json_text::parse(&text).map_err(|e| io(format!("{} is not JSON: {e}", shown(file))))?;
     match document.get_mut("cases").map(Json::take) {
         Some(Json::Array(cases)) => Ok(cases),
-        _ => Err(io(format!("{} has no list `cases`", file.display()))),
+        _ => Err(io(format!("{} has no list `cases`", shown(file)))),
     }
 }
 

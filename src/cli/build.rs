@@ -2,7 +2,7 @@
 
 use crate::cli::build_args::{BuildArgs, CacheCommand, LayoutArg};
 use crate::cli::dump_stages::StageDump;
-use crate::cli::eval::read_text;
+use crate::cli::eval::read_source;
 use crate::cli::export::{Export, leaf_type};
 use crate::cli::float_mode_arg::FloatModeArg;
 use crate::cli::function_call::{options, report};
@@ -231,10 +231,7 @@ fn sources<L: CompiledLanguage>(
         Ok(source)
     };
     for file in &args.files {
-        let source = Source {
-            name: file.display().to_string(),
-            text: read_text(file).map_err(|report| (vec![report], None))?,
-        };
+        let source = read_source(file).map_err(|report| (vec![report], None))?;
         if source.text.starts_with("cembra-program ") {
             let program = text::parse(&source.text, &table()).map_err(|error| {
                 (vec![Report::new(Category::InvalidProgram, Phase::Compile, error.to_string())], None)

@@ -179,7 +179,7 @@ pub fn source(args: &ExprArgs) -> Result<Source, Report> {
 }
 
 /// A file as messages name it; `-` stands for standard input.
-fn shown(file: &Path) -> String {
+pub(super) fn shown(file: &Path) -> String {
     if is_standard_input(file) { "<standard input>".to_owned() } else { file.display().to_string() }
 }
 
@@ -203,13 +203,7 @@ pub fn read_within(file: &Path, (name, limit): (&str, usize)) -> Result<String, 
     // A character has at most four bytes; three more are a byte order mark.
     let most = (limit as u64).saturating_mul(4).saturating_add(3);
     let mut bytes = Vec::new();
-    let open = || -> std::io::Result<Box<dyn Read>> {
-        Ok(match is_standard_input(file) {
-            true => Box::new(std::io::stdin().lock()),
-            false => Box::new(std::fs::File::open(file)?),
-        })
-    };
-    match open().and_then(|f| f.take(most.saturating_add(1)).read_to_end(&mut bytes)) {
+    match open(file).and_then(|f| f.take(most.saturating_add(1)).read_to_end(&mut bytes)) {
         Err(error) => Err(cannot_read(file, &error)),
         Ok(length) if length as u64 > most => {
             let message = format!(
@@ -222,12 +216,32 @@ pub fn read_within(file: &Path, (name, limit): (&str, usize)) -> Result<String, 
     }
 }
 
-/// Reads a UTF-8 file.
+/// Reads a file of any length.
 ///
 /// # Errors
 /// The file cannot be read, or is not UTF-8.
 pub fn read_text(file: &Path) -> Result<String, Report> {
-    to_text(file, std::fs::read(file).map_err(|error| cannot_read(file, &error))?)
+    let mut bytes = Vec::new();
+    match open(file).and_then(|mut f| f.read_to_end(&mut bytes)) {
+        Err(error) => Err(cannot_read(file, &error)),
+        Ok(_) => to_text(file, bytes),
+    }
+}
+
+/// A text with the name that messages have for its file.
+///
+/// # Errors
+/// As in [`read_text`].
+pub fn read_source(file: &Path) -> Result<Source, Report> {
+    Ok(Source { name: shown(file), text: read_text(file)? })
+}
+
+/// A file, or standard input.
+fn open(file: &Path) -> std::io::Result<Box<dyn Read>> {
+    Ok(match is_standard_input(file) {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(std::fs::File::open(file)?),
+    })
 }
 
 fn cannot_read(file: &Path, error: &std::io::Error) -> Report {

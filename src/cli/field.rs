@@ -2,7 +2,7 @@
 
 use crate::backend::FieldPlan;
 use crate::cli::dump_stages::StageDump;
-use crate::cli::eval::read_within;
+use crate::cli::eval::{read_within, shown};
 use crate::cli::field_args::{
     FieldCheckArgs, FieldCommand, FieldConvertArgs, FieldExplainArgs, FieldFormArg, FieldRunArgs,
 };
@@ -111,7 +111,7 @@ fn read_file(file: &Path) -> Result<String, FieldFailure> {
 /// A program with the data that stands in it, and its text unless that is JSON, whose places are not known.
 fn load(file: &Path) -> Result<(FieldProgram, FieldData, Option<Source>), FieldFailure> {
     let text = read_file(file)?;
-    let source = Source { name: file.display().to_string(), text };
+    let source = Source { name: shown(file), text };
     let reports = |errors: Vec<FieldError>| errors.iter().map(field_report).collect::<Vec<_>>();
     if !source.text.trim_start().starts_with(['{', '[']) {
         return match parse_field_program(&source.text) {

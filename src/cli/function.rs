@@ -1,7 +1,7 @@
 //! `cembra function`: calls, checks and shows functions in Python-like text.
 
 use crate::cli::dump_stages::StageDump;
-use crate::cli::eval::read_text;
+use crate::cli::eval::read_source;
 use crate::cli::explain_tier::source_text;
 use crate::cli::function_args::{
     FunctionCheckArgs, FunctionCommand, FunctionDumpArgs, FunctionExplainArgs, FunctionRunArgs, StageArg,
@@ -70,8 +70,7 @@ pub fn run(command: &FunctionCommand) -> ExitCode {
 }
 
 fn source(file: &Path) -> Result<Source, Failed> {
-    let text = read_text(file).map_err(|report| (vec![report], None))?;
-    Ok(Source { name: file.display().to_string(), text })
+    read_source(file).map_err(|report| (vec![report], None))
 }
 
 fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {

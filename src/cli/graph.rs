@@ -11,6 +11,7 @@ use crate::backend::{EvalError, Flags, Plan, State, evaluate_in_parallel, record
 use crate::cli::args::{
     BackendArg, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
 };
+use crate::cli::eval::shown;
 use crate::cli::report::{Phase, Report};
 use crate::cli::{batch, print};
 use crate::dag::array_text::{Detail, shape_text, value_text};
@@ -104,7 +105,7 @@ fn check_roots(file: &Path, program: &Program) -> Result<(), Report> {
         None if program.roots.is_empty() => "it has no `roots`; there is nothing to evaluate".to_owned(),
         None => return Ok(()),
     };
-    Err(Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", file.display())))
+    Err(Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", shown(file))))
 }
 
 /// A state with what the program and the command line say.

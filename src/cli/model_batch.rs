@@ -3,7 +3,7 @@
 //! A case is `{"id", "files": {name: text}, "model", "profiles", "dynamics", "energy", "time",
 //! "aux_axis", "opt_param_names", "evals": [{"theta"}], "version" | "semantics"}`.
 
-use crate::cli::eval::read_text;
+use crate::cli::eval::{read_text, shown};
 use crate::cli::model_args::EvalModelArgs;
 use crate::cli::model_options::{Evaluator, ModelFiles};
 use crate::cli::model_result::{Spectra, error_json, outcome, spectrum_json};
@@ -84,7 +84,7 @@ fn joined(mut first: Json, second: Json) -> Json {
 fn read_case(file: &Path) -> Result<Json, Report> {
     let text = read_text(file)?;
     json_text::parse(&text).map_err(|error| {
-        let message = format!("{} is not JSON: {error}", file.display());
+        let message = format!("{} is not JSON: {error}", shown(file));
         Report::new(Category::Io, Phase::Compile, message)
     })
 }

@@ -1,7 +1,7 @@
 //! What commands on models read: model files, values of parameters; and how they say what is wrong.
 
 use crate::cli::complain;
-use crate::cli::eval::read_text;
+use crate::cli::eval::read_source;
 use crate::cli::model_options::ModelFiles;
 use crate::cli::report::{Phase, Report, Source};
 use crate::model::error::{Findings, ModelError, ModelWarning};
@@ -33,10 +33,7 @@ impl From<Report> for Failure {
 /// # Errors
 /// One cannot be read.
 pub fn sources(files: &ModelFiles) -> Result<Vec<Source>, Report> {
-    let read = |file: &std::path::PathBuf| {
-        Ok(Source { name: file.to_string_lossy().into_owned(), text: read_text(file)? })
-    };
-    files.files.iter().map(read).collect()
+    files.files.iter().map(|file| read_source(file)).collect()
 }
 
 /// Reads the files and follows their header.

@@ -3,7 +3,7 @@
 //! A schema is a file, whose imports are `NAME.asdl` beside it, or the name of a builtin one: `pyast`,
 //! `norm`, `ussa`, `tssa`, `low`.
 
-use crate::cli::eval::read_text;
+use crate::cli::eval::{read_source, read_text, shown};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::schema_args::{
     DocArg, FormArg, SchemaCommand, SchemaConvertArgs, SchemaDocumentArgs, SchemaFile,
@@ -81,7 +81,7 @@ fn load(file: &SchemaFile) -> Result<Schema, Vec<Located>> {
         // The module that was asked for is the file; others lie beside it.
         let root = reading.root.clone();
         let source = match finding.module == root {
-            true => Some(Source { name: path.to_string_lossy().into_owned(), text: text.clone() }),
+            true => Some(Source { name: shown(path), text: text.clone() }),
             false => {
                 modules(&finding.module).map(|text| Source { name: format!("{}.asdl", finding.module), text })
             }
@@ -169,8 +169,8 @@ fn convert(schema: &Schema, args: &SchemaConvertArgs) -> Result<String, Vec<Loca
 
 fn read_document(schema: &Schema, args: &SchemaDocumentArgs) -> Result<Document, Vec<Located>> {
     let root = root_sort(schema, args.root.as_deref()).map_err(|report| vec![(report, None)])?;
-    let text = read_text(&args.document).map_err(|report| vec![(report, None)])?;
-    let form = args.from.unwrap_or_else(|| form_of(&text));
+    let source = read_source(&args.document).map_err(|report| vec![(report, None)])?;
+    let form = args.from.unwrap_or_else(|| form_of(&source.text));
     let read = match form {
         FormArg::Tree | FormArg::Outline => read_tree,
         FormArg::Flat => read_flat,
@@ -178,10 +178,8 @@ fn read_document(schema: &Schema, args: &SchemaDocumentArgs) -> Result<Document,
         FormArg::Table => read_table,
         FormArg::Llvm => read_llvm,
     };
-    read(schema, root, &text).map_err(|errors| {
-        let source = Source { name: args.document.to_string_lossy().into_owned(), text };
-        errors.iter().map(|error| (text_report(error), Some(source.clone()))).collect()
-    })
+    read(schema, root, &source.text)
+        .map_err(|errors| errors.iter().map(|error| (text_report(error), Some(source.clone()))).collect())
 }
 
 /// The form that the first word of a text tells; ATerms look like trees, and have to be told.

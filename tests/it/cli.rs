@@ -149,6 +149,26 @@ fn an_expression_may_come_from_standard_input() {
     assert!(message.contains("limit expression-text: <standard input> has more characters"), "{message}");
 }
 
+#[test]
+fn any_file_may_come_from_standard_input() {
+    let check = |text: &str, args: &[&str], expected: &str| {
+        let output = run_on(text, args);
+        let printed =
+            [output.stdout, output.stderr].map(|out| String::from_utf8_lossy(&out).into_owned()).concat();
+        assert!(printed.contains(expected), "{args:?}: {printed}");
+    };
+    let function = "def f(n):\n    return n * 2\n";
+    check(function, &["function", "run", "-", "f", "--args", "[4]"], "8\n");
+    check(function, &["function", "check", "-"], "1 functions\n");
+    check(function, &["function", "dump", "-", "f", "--stage", "pyast"], "Module(");
+    check("def f(n:\n", &["function", "check", "-"], "<standard input>:1:6");
+    check(function, &["function", "explain-type", "-", "f", "n", "--args", "[4]"], "n: i64\n");
+    check("Module([", &["schema", "validate", "pyast", "-"], "<standard input>:1:9");
+    check("Module([])", &["schema", "convert", "pyast", "-", "--to", "flat"], "flat ");
+    check("a = A\n", &["schema", "check", "-"], "schema: 1 types");
+    check("[1]", &["eval", "--batch", "-"], "<standard input> has no list `cases`");
+}
+
 /// All instructions of a strip are listed, and say which values they find.
 #[test]
 fn code_is_listed() {

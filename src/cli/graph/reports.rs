@@ -2,7 +2,7 @@
 
 use crate::backend::{EvalError, OpError, UserFunctionError, recorded as published};
 use crate::cli::args::Compat;
-use crate::cli::eval::read_text;
+use crate::cli::eval::{read_text, shown};
 use crate::cli::graph::program::{self, Program};
 use crate::cli::json_text;
 use crate::cli::report::{Phase, Report};
@@ -16,7 +16,7 @@ use std::path::Path;
 /// The file cannot be read, or is no program.
 pub fn read_program(file: &Path) -> Result<Program, Report> {
     let malformed =
-        |what: String| Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", file.display()));
+        |what: String| Report::new(Category::Parse, Phase::Compile, format!("{}: {what}", shown(file)));
     let json = json_text::parse(&read_text(file)?).map_err(|e| malformed(e.to_string()))?;
     program::read(&json).map_err(malformed)
 }
