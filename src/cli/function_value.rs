@@ -197,9 +197,9 @@ pub fn recorded(value: &Value) -> Json {
         Value::NdArray(rows) => {
             let element = rows.qtype().element();
             let dtype = if element == ScalarType::Boolean { "bool" } else { element.name() };
-            let text = |scalar: ScalarValue| match (element, &scalar) {
-                (ScalarType::Uint64, ScalarValue::Int64(value)) => (*value as u64).to_string(),
-                _ => element_text(&scalar),
+            let text = |scalar: ScalarValue| match unsigned(element, &scalar) {
+                Some(value) => value.to_string(),
+                None => element_text(&scalar),
             };
             let data: Vec<String> = rows.view().scalars().map(text).collect();
             json!({
@@ -208,6 +208,11 @@ pub fn recorded(value: &Value) -> Json {
         }
         other => json!(other.to_string()),
     }
+}
+
+/// The value of an element of UINT64, whose bits the scalar has.
+fn unsigned(element: ScalarType, scalar: &ScalarValue) -> Option<u64> {
+    scalar.as_i64().filter(|_| element == ScalarType::Uint64).map(|bits| bits as u64)
 }
 
 fn element_text(scalar: &ScalarValue) -> String {
@@ -245,8 +250,13 @@ pub fn plain(value: &Value) -> Json {
         Value::Scalar(scalar) | Value::Present(scalar) => plain_scalar(scalar),
         Value::Tuple(tuple) => Json::Array(tuple.fields().iter().map(plain).collect()),
         Value::NdArray(rows) => {
-            let scalars: Vec<ScalarValue> = rows.view().scalars().collect();
-            nested(rows.shape(), &scalars)
+            let element = rows.qtype().element();
+            let json = |scalar: ScalarValue| match unsigned(element, &scalar) {
+                Some(value) => json!(value),
+                None => plain_scalar(&scalar),
+            };
+            let elements: Vec<Json> = rows.view().scalars().map(json).collect();
+            nested(rows.shape(), &elements)
         }
         other => json!(other.to_string()),
     }
@@ -265,13 +275,13 @@ fn plain_scalar(scalar: &ScalarValue) -> Json {
     }
 }
 
-fn nested(shape: &[usize], scalars: &[ScalarValue]) -> Json {
+fn nested(shape: &[usize], elements: &[Json]) -> Json {
     match shape {
-        [] => scalars.first().map_or(Json::Null, plain_scalar),
-        [_] => Json::Array(scalars.iter().map(plain_scalar).collect()),
+        [] => elements.first().cloned().unwrap_or(Json::Null),
+        [_] => Json::Array(elements.to_vec()),
         [size, rest @ ..] => {
             let part = rest.iter().product::<usize>();
-            Json::Array((0..*size).map(|index| nested(rest, &scalars[index * part..][..part])).collect())
+            Json::Array((0..*size).map(|index| nested(rest, &elements[index * part..][..part])).collect())
         }
     }
 }

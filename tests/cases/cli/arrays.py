@@ -1,0 +1,5 @@
+"""Functions for the arguments in the transcripts of `cembra function`."""
+
+
+def same(a):
+    return a
