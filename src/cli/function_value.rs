@@ -9,6 +9,7 @@
 //!
 //! Results are printed as JSON of the first forms, and in the form of recorded calls by `--batch`.
 
+use crate::function::library;
 use cembra_vm::value::nd_type::NdType;
 use cembra_vm::value::{NdRows, ScalarType, ScalarValue, Value};
 use serde_json::{Value as Json, json};
@@ -71,40 +72,57 @@ fn read_tuple(fields: &Json) -> Result<Value, String> {
 
 fn read_recorded(kind: &str, json: &Json) -> Result<Value, String> {
     let value = &json["v"];
-    let text = value.as_str().unwrap_or_default();
+    let text = text_of(value);
+    let unknown = || format!("functions take no values of type {kind}");
     match kind {
         "none" => Ok(Value::Scalar(ScalarValue::Unit)),
         "bool" => Ok(Value::Scalar(ScalarValue::Boolean(value.as_bool().ok_or("a bool is expected")?))),
-        "float" | "float32" | "float64" => Ok(Value::Scalar(ScalarValue::Float64(
-            read_float(text).ok_or_else(|| format!("{text} is no float"))?,
-        ))),
+        "float" | "float32" | "float64" => {
+            Ok(Value::Scalar(ScalarValue::Float64(text.parse().map_err(|_| format!("{text} is no float"))?)))
+        }
         "tuple" => read_tuple(value),
         "array" => read_array(json),
+        "int" => read_integer(&text),
         _ if kind.starts_with("int") || kind.starts_with("uint") => {
-            let value = text.parse().map_err(|_| format!("the integer {text} does not fit 64 bits"))?;
-            Ok(Value::Scalar(ScalarValue::Int64(value)))
+            let element = element_named(kind).ok_or_else(unknown)?;
+            let value = read_integer(&text)?;
+            element_of(element, &text).map(|_| value).ok_or_else(|| format!("{text} is no {kind}"))
         }
-        _ => Err(format!("functions take no values of type {kind}")),
+        _ => Err(unknown()),
     }
 }
 
-fn read_float(text: &str) -> Option<f64> {
-    text.parse().ok()
+/// A number or a text as it is written, without quotes.
+fn text_of(json: &Json) -> String {
+    json.as_str().map_or_else(|| json.to_string(), str::to_owned)
+}
+
+fn read_integer(text: &str) -> Result<Value, String> {
+    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+    let value = text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
+        PosOverflow | NegOverflow => format!("the integer {text} does not fit 64 bits"),
+        _ => format!("{text} is no integer"),
+    })?;
+    Ok(Value::Scalar(ScalarValue::Int64(value)))
+}
+
+/// The type of elements or numbers that numpy calls so.
+fn element_named(dtype: &str) -> Option<ScalarType> {
+    library::element_named(&format!("numpy.{dtype}"))
 }
 
 fn read_array(json: &Json) -> Result<Value, String> {
     let dtype = json["dtype"].as_str().unwrap_or_default();
-    let element = crate::function::library::element_named(&format!("numpy.{dtype}"))
-        .ok_or_else(|| format!("there are no arrays of {dtype}"))?;
-    let sizes = |json: &Json| json.as_array().map(|list| list.iter().filter_map(Json::as_u64).collect());
-    let shape: Vec<u64> = sizes(&json["shape"]).ok_or("an array has a shape")?;
-    let shape: Vec<usize> = shape.into_iter().map(|size| size as usize).collect();
+    let element = element_named(dtype).ok_or_else(|| format!("there are no arrays of {dtype:?}"))?;
+    let size = |(axis, json): (usize, &Json)| {
+        let size = json.as_u64().and_then(|size| usize::try_from(size).ok());
+        size.ok_or_else(|| format!("{json} is no size, at position {axis} of the shape"))
+    };
+    let shape = json["shape"].as_array().ok_or("an array has a shape")?;
+    let shape: Vec<usize> = shape.iter().enumerate().map(size).collect::<Result<_, _>>()?;
     let data = json["data"].as_array().ok_or("an array has data")?;
     let scalar = |json: &Json| {
-        let text = match json {
-            Json::String(text) => text.clone(),
-            other => other.to_string(),
-        };
+        let text = text_of(json);
         element_of(element, &text).ok_or_else(|| format!("{text} is no element of {dtype}"))
     };
     let scalars: Vec<ScalarValue> = data.iter().map(scalar).collect::<Result<_, _>>()?;
@@ -113,13 +131,21 @@ fn read_array(json: &Json) -> Result<Value, String> {
 
 fn element_of(element: ScalarType, text: &str) -> Option<ScalarValue> {
     Some(match element {
-        ScalarType::Boolean => ScalarValue::Boolean(matches!(text, "True" | "true" | "1")),
+        ScalarType::Boolean => ScalarValue::Boolean(match text {
+            "True" | "true" | "1" => true,
+            "False" | "false" | "0" => false,
+            _ => return None,
+        }),
         ScalarType::Int32 => ScalarValue::Int32(text.parse().ok()?),
         ScalarType::Int64 => ScalarValue::Int64(text.parse().ok()?),
         ScalarType::Float32 => ScalarValue::Float32(text.parse().ok()?),
         ScalarType::Float64 => ScalarValue::Float64(text.parse().ok()?),
         ScalarType::Uint64 => ScalarValue::Int64(text.parse::<u64>().ok()? as i64),
-        narrow if narrow.is_narrow() => ScalarValue::Int64(text.parse().ok()?),
+        ScalarType::Int8 => ScalarValue::Int64(text.parse::<i8>().ok()?.into()),
+        ScalarType::Int16 => ScalarValue::Int64(text.parse::<i16>().ok()?.into()),
+        ScalarType::Uint8 => ScalarValue::Int64(text.parse::<u8>().ok()?.into()),
+        ScalarType::Uint16 => ScalarValue::Int64(text.parse::<u16>().ok()?.into()),
+        ScalarType::Uint32 => ScalarValue::Int64(text.parse::<u32>().ok()?.into()),
         _ => return None,
     })
 }
