@@ -27,6 +27,10 @@ use cembra_vm::value::{ArrayRows, ScalarType};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The types that have an [element].
+pub const READABLE: &str = "Boolean, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Float16, Float32, Float64, \
+    Utf8, LargeUtf8, Utf8View, Binary, LargeBinary and BinaryView";
+
 /// The element that holds every cell of a type; none if there is none.
 pub fn element(data_type: &DataType) -> Option<ScalarType> {
     use DataType as D;

@@ -1,6 +1,6 @@
 //! Sources of Arrow batches: files whose reader has batches of its own size.
 
-use crate::columns::arrow_cells::{append, element};
+use crate::columns::arrow_cells::{READABLE, append, element};
 use crate::columns::error::ColumnsError;
 use crate::columns::guard::guarded;
 use crate::columns::source::{Column, Rows, Source, check_names};
@@ -119,5 +119,9 @@ impl Source for ArrowSource {
 
     fn progress(&self) -> (u64, u64) {
         (self.rows_read, self.row_count.unwrap_or(0))
+    }
+
+    fn readable(&self) -> &'static str {
+        READABLE
     }
 }

@@ -15,6 +15,9 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Bytes a header may have: arrays of one axis and plain cells need 118.
 const LONGEST: usize = 1 << 16;
 
+/// The types of cells that have an [element](Cells::element).
+pub const READABLE: &str = "bool, int8, int16, int32, int64, uint8, uint16, uint32, float32 and float64";
+
 /// Bytes of a header that is written, with all that stands before it: a multiple of 64.
 pub const WRITTEN: usize = 128;
 
@@ -243,6 +246,15 @@ mod tests {
             assert_eq!(bytes.len(), WRITTEN);
             assert_eq!(Header::read(&mut &bytes[..]).expect("a header").shape, [rows, rows]);
         }
+    }
+
+    #[test]
+    fn what_can_be_read_is_what_has_an_element() {
+        let cells = b"biufcUSO".iter().flat_map(|kind| (1..=16).map(|size| (*kind, size)));
+        let cells = cells.map(|(kind, size)| Cells { kind, size, big_endian: false });
+        let names: Vec<String> =
+            cells.filter(|cells| cells.element().is_some()).map(Cells::type_name).collect();
+        assert_eq!(names.join(", "), READABLE.replace(" and ", ", "));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! them all. An array of one axis is the same in C and Fortran order.
 
 use crate::columns::error::ColumnsError;
-use crate::columns::npy_header::{Cells, Header};
+use crate::columns::npy_header::{Cells, Header, READABLE};
 use crate::columns::source::{Column, Rows, Source, open_regular, unreadable};
 use cembra_vm::value::budget::Unlimited;
 use cembra_vm::value::{ArrayRows, ScalarType};
@@ -77,7 +77,7 @@ impl Source for NpySource {
     fn select(&mut self, columns: &[usize]) -> Result<(), ColumnsError> {
         self.selected = !columns.is_empty();
         match self.selected && self.column[0].element.is_none() {
-            true => Err(unreadable(&self.file, &self.column[0])),
+            true => Err(unreadable(self, &self.column[0])),
             false => Ok(()),
         }
     }
@@ -103,6 +103,10 @@ impl Source for NpySource {
 
     fn progress(&self) -> (u64, u64) {
         (self.array.rows_read, self.rows)
+    }
+
+    fn readable(&self) -> &'static str {
+        READABLE
     }
 }
 

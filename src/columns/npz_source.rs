@@ -10,6 +10,7 @@
 //! all columns come together although the file has one column behind the other.
 
 use crate::columns::error::ColumnsError;
+use crate::columns::npy_header::READABLE;
 use crate::columns::npy_source::{NpyArray, column, rows_left};
 use crate::columns::npz_members::{
     Member, MemberBytes, PRESENT, by_name, members, no_presence, presence_name,
@@ -85,7 +86,7 @@ impl NpzSource {
     }
 
     fn choose(&self, named: &HashMap<&str, &Member>, column: &Column) -> Result<Selected, ColumnsError> {
-        let Some(element) = column.element else { return Err(unreadable(&self.file, column)) };
+        let Some(element) = column.element else { return Err(unreadable(self, column)) };
         let array = |member: &&Member| {
             let (header, bytes) = member.open(&self.path)?;
             Ok::<_, ColumnsError>(NpyArray::new(bytes, header.cells))
@@ -133,6 +134,10 @@ impl Source for NpzSource {
 
     fn progress(&self) -> (u64, u64) {
         (self.rows_read, self.rows)
+    }
+
+    fn readable(&self) -> &'static str {
+        READABLE
     }
 }
 

@@ -20,7 +20,7 @@ use crate::columns::evaluate::{OnError, Scope};
 use crate::columns::progress::RunOptions;
 use crate::columns::rowwise::{self, RowWise, WholeFault};
 use crate::columns::run::Job;
-use crate::columns::source::Source;
+use crate::columns::source::{Source, unreadable};
 use crate::compile::{CompileError, Options, compile};
 use crate::expr::graph::DEFAULT_NODE_LIMIT;
 use crate::expr::{Expr, Node};
@@ -93,6 +93,7 @@ impl Plan {
         let (mut used, mut missing) = (Vec::new(), Vec::new());
         let mut met = HashSet::new();
         for (name, span) in self.results.iter().flat_map(|(_, expr)| leaves(expr)) {
+            check_readable(sources, &name)?;
             match known.get(&name) {
                 _ if !met.insert(name.clone()) => {}
                 Some((qtype, _)) => used.push((name, qtype.clone())),
@@ -147,6 +148,16 @@ impl Plan {
     }
 }
 
+/// Checks that the column of this name can be read, if there is one.
+fn check_readable(sources: &[Box<dyn Source>], name: &str) -> Result<(), ColumnsError> {
+    for source in sources {
+        if let Some(column) = source.columns().iter().find(|c| &*c.name == name && c.element.is_none()) {
+            return Err(unreadable(&**source, column));
+        }
+    }
+    Ok(())
+}
+
 /// Types of columns and constants, and where each stands.
 fn known_types(
     sources: &[Box<dyn Source>],
@@ -155,7 +166,7 @@ fn known_types(
     let mut known: BTreeMap<Arc<str>, (QType, String)> = BTreeMap::new();
     let columns = sources.iter().flat_map(|source| {
         source.columns().iter().map(|column| {
-            // The job refuses a column that cannot be read if it is used.
+            // A column that cannot be read is refused where it is used.
             let element = column.element.unwrap_or(ScalarType::Text);
             let qtype = QType::Array(ArrayType { class: ArrayClass::Dense, element });
             (column.name.clone(), qtype, source.file().to_owned())

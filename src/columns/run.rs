@@ -74,7 +74,7 @@ impl Job {
                 offered.filter(|(_, c)| wanted(&c.name)).map(|(index, _)| index).collect();
             names.extend(chosen.iter().map(|index| source.columns()[*index].name.clone()));
             if let Some(column) = chosen.iter().map(|i| &source.columns()[*i]).find(|c| c.element.is_none()) {
-                return Err(unreadable(source.file(), column));
+                return Err(unreadable(&**source, column));
             }
             source.select(&chosen)?;
         }

@@ -67,15 +67,20 @@ pub trait Source: Send {
 
     /// Bytes read so far and bytes in all; the latter is 0 if unknown.
     fn progress(&self) -> (u64, u64);
+
+    /// The types of columns that can be read, as the format calls them.
+    fn readable(&self) -> &'static str {
+        "BOOLEAN, INT32, INT64, FLOAT32, FLOAT64, TEXT and BYTES"
+    }
 }
 
 /// The error for a column whose type no leaf has.
-pub fn unreadable(file: &str, column: &Column) -> ColumnsError {
+pub fn unreadable(source: &dyn Source, column: &Column) -> ColumnsError {
     ColumnsError::ColumnType {
-        file: file.to_owned(),
+        file: source.file().to_owned(),
         column: column.name.clone(),
         stored: column.stored.clone(),
-        why: "numbers of 8 to 64 bits, booleans, texts and bytes can be read".to_owned(),
+        why: format!("columns of {} can be read", source.readable()),
     }
 }
 

@@ -207,13 +207,14 @@ fn npy_files_that_cannot_be_read() {
         error(&npy("<f8", "True", "(2, 3)", &cells)),
         "error[TYPE]: column `x` of x.npy is an array of 2 axes; a column is an array of one axis; split it into one array for each column"
     );
-    for descr in ["<U3", "|O", "<c16", "<u8", "<f2"] {
-        assert_eq!(
-            error(&npy(descr, "False", "(1,)", &cells)),
-            format!(
-                "error[TYPE]: column `x` of x.npy is {descr}; numbers of 8 to 64 bits, booleans, texts and bytes can be read"
-            )
-        );
+    let known = "bool, int8, int16, int32, int64, uint8, uint16, uint32, float32 and float64";
+    for descr in ["<U3", "|O", "<c16", "<u8", "<f2", "<M8[ns]"] {
+        let place = Place::with("x.npy", npy(descr, "False", "(1,)", &cells));
+        let expected = format!("error[TYPE]: column `x` of x.npy is {descr}; columns of {known} can be read");
+        assert_eq!(place.bad(&["x", "--data", "x.npy"]), expected);
+        assert_eq!(place.bad(&["1 + x * 2", "--data", "x.npy"]), expected);
+        assert_eq!(place.bad(&["strings.upper(x)", "--data", "x.npy"]), expected);
+        assert_eq!(place.good(&["2", "--data", "x.npy"]), "result\n2\n");
     }
     assert_eq!(
         error(&npy("<f8", "False", "(7,)", &cells)),
