@@ -149,7 +149,7 @@ fn interval(text: &str) -> Result<Interval, String> {
 }
 
 /// A number that does not overflow; `inf` is what it says.
-fn finite_or_infinite(text: &str) -> Result<f64, String> {
+pub(super) fn finite_or_infinite(text: &str) -> Result<f64, String> {
     let number = text.parse().map_err(|_| format!("`{text}` is no number"))?;
     match is_in_range(text, number) {
         true => Ok(number),

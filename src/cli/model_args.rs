@@ -1,7 +1,7 @@
 //! Arguments of `cembra model`.
 
 use crate::cli::budget_args::BudgetArgs;
-use crate::cli::fit_args::FitArgs;
+use crate::cli::fit_args::{FitArgs, finite_or_infinite};
 use crate::cli::model_options::{Evaluator, ModelFiles};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ pub struct EvalModelArgs {
     #[arg(long, conflicts_with = "batch")]
     pub components: bool,
     /// Add normal noise of this standard deviation to the spectrum.
-    #[arg(long, value_name = "SIGMA", conflicts_with_all = ["batch", "components"])]
+    #[arg(long, value_name = "SIGMA", value_parser = deviation, allow_hyphen_values = true, conflicts_with_all = ["batch", "components"])]
     pub noise: Option<f64>,
     /// Where the noise begins: the same number gives the same noise.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "noise")]
@@ -101,6 +101,15 @@ pub struct EvalModelArgs {
     /// What the evaluation, or each case of the batch, may use up.
     #[command(flatten)]
     pub budget: BudgetArgs,
+}
+
+/// A standard deviation.
+fn deviation(text: &str) -> Result<f64, String> {
+    let sigma = finite_or_infinite(text)?;
+    match sigma >= 0.0 && sigma.is_finite() {
+        true => Ok(sigma),
+        false => Err(format!("a standard deviation is finite and not negative, unlike {sigma}")),
+    }
 }
 
 /// Forms of graphs.
