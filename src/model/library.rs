@@ -220,6 +220,7 @@ fn axis(node: &Node) -> Result<Vec<f64>, String> {
     if node.list().is_some() {
         return items(node, number);
     }
+    only(node, &["from", "to", "points"])?;
     let (from, to, points) = (field(node, "from")?, field(node, "to")?, field(node, "points")?);
     let (from, to, points) = (number(from)?, number(to)?, number(points)?);
     if !(2.0..=AXIS_LIMIT as f64).contains(&points) || points.fract() != 0.0 {
@@ -245,12 +246,24 @@ fn optional<'n>(node: &'n Node, name: &str) -> Result<Option<&'n Node>, String> 
     Ok(entries.iter().find(|(key, _)| key.text() == Some(name)).map(|(_, value)| value))
 }
 
+/// Checks that a map has no entries but these.
+fn only(node: &Node, names: &[&str]) -> Result<(), String> {
+    let mut keys = node.map().unwrap_or_default().iter().map(|(key, _)| key);
+    let unknown = keys.find(|key| !key.text().is_some_and(|text| names.contains(&text)));
+    unknown.map_or(Ok(()), |key| {
+        let found = key.text().map_or_else(|| key.describe(), |text| format!("`{text}`"));
+        Err(format!("{found} is none of its entries: {}", names.join(", ")))
+    })
+}
+
 fn profile(node: &Node) -> Result<ProfileSetup, String> {
+    only(node, &["target", "model"])?;
     let (target, model) = (text(field(node, "target")?)?, text(field(node, "model")?)?);
     Ok(ProfileSetup { target, model, place: Some(node.place.clone()) })
 }
 
 fn dynamics(node: &Node) -> Result<DynamicsSetup, String> {
+    only(node, &["target", "models", "frequency"])?;
     let target = text(field(node, "target")?)?;
     let models = items(field(node, "models")?, text)?;
     let frequency = optional(node, "frequency")?.map(number).transpose()?;
