@@ -20,7 +20,7 @@ pub enum Severity {
 pub struct SchemaError {
     /// What it is.
     pub problem: SchemaProblem,
-    /// The module with the place; empty for a schema without `module`.
+    /// The module with the place; empty for the schema itself if it has no `module`.
     pub module: Arc<str>,
     /// Where, in bytes of the module's text.
     pub span: Span,
@@ -69,7 +69,7 @@ pub enum SchemaProblem {
         name: Arc<str>,
     },
     /// Modules that import each other.
-    #[error("modules import each other: {}", modules.join(", "))]
+    #[error("{}", circle_text(modules))]
     ImportCycle {
         /// The modules of the circle.
         modules: Vec<String>,
@@ -194,6 +194,13 @@ pub enum SchemaProblem {
     },
 }
 
+fn circle_text(modules: &[String]) -> String {
+    match modules {
+        [module] => format!("module `{module}` imports itself"),
+        several => format!("modules import each other: {}", several.join(", ")),
+    }
+}
+
 impl SchemaProblem {
     /// How grave it is.
     pub fn severity(&self) -> Severity {
@@ -243,6 +250,9 @@ impl SchemaProblem {
                 Some("list every alternative, or extend the type elsewhere with `|=`".into())
             }
             SchemaProblem::TwoModifiers => Some("an empty list is a list: `T* name` suffices".into()),
+            SchemaProblem::ImportCycle { modules } if modules.len() == 1 => {
+                Some("a module has its own types without an import".into())
+            }
             SchemaProblem::ImportCycle { .. } => {
                 Some("move what the modules share to a module of its own".into())
             }

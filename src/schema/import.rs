@@ -75,7 +75,7 @@ impl Modules {
     /// Loads a module and all that it imports.
     pub(super) fn load(text: &str, lookup: &ModuleTexts<'_>) -> Modules {
         let mut modules = Modules { texts: Vec::new(), names: HashMap::new(), findings: Vec::new() };
-        modules.add(text);
+        modules.add(text, None);
         let mut next = 0;
         while next < modules.texts.len() {
             for import in modules.texts[next].imports.clone() {
@@ -97,16 +97,20 @@ impl Modules {
         }
         match lookup(&place.name) {
             Some(text) => {
-                let at = self.add(&text);
+                let at = self.add(&text, Some(&place.name));
                 self.names.insert(place.name.clone(), at);
             }
             None => self.find(SchemaProblem::UnknownModule { name: place.name.clone() }, place),
         }
     }
 
-    fn add(&mut self, text: &str) -> usize {
+    /// Adds a module. One that does not say its name has the one that it is imported by.
+    fn add(&mut self, text: &str, imported_as: Option<&Arc<str>>) -> usize {
         let at = self.texts.len();
-        let (module, problems) = parse_module(text, at as u32);
+        let (mut module, problems) = parse_module(text, at as u32);
+        if let Some(name) = imported_as.filter(|_| module.name.name.is_empty()) {
+            module.name.name = name.clone();
+        }
         let name = module.name.name.clone();
         let found = |(problem, span)| SchemaError { problem, module: name.clone(), span };
         self.findings.extend(problems.into_iter().map(found));
