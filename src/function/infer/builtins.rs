@@ -120,7 +120,8 @@ fn type_of_sum(name: &str, args: &[FunctionType]) -> Result<FunctionType, Functi
         [FunctionType::Array(array)] => Ok(number_of(&[array.loaded()])),
         [FunctionType::Tuple(fields)] if fields.is_empty() => Ok(FunctionType::Int),
         [FunctionType::Tuple(fields)] => joined(fields, name).map(|sum| number_of(&[sum])),
-        _ => Err(type_error("sum() takes a tuple or an array")),
+        [_] => Err(type_error("sum() takes a tuple or an array")),
+        _ => Err(type_error(format!("sum() takes one argument here ({} given)", args.len()))),
     }
 }
 
