@@ -24,14 +24,14 @@ pub fn definitions() -> Vec<OperatorDef> {
         row(
             "strings.find",
             &["s", "substr", "start", "end"],
-            "Position of the first substr in s[start:end].",
+            "Position of the first substr in s[start:end]; missing, even of an empty substr, if end lies before s.",
         )
         .default("start", 0i64)
         .default("end", none()),
         row(
             "strings.rfind",
             &["s", "substr", "start", "end"],
-            "Position of the last substr in s[start:end].",
+            "Position of the last substr in s[start:end]; missing, even of an empty substr, if end lies before s.",
         )
         .default("start", 0i64)
         .default("end", none()),
