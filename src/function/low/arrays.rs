@@ -1,8 +1,8 @@
 //! Elements, rows and slices of arrays, fields of tuples, attributes.
 
 use super::leaves::leaf_types;
-use super::views::{ArrayPart, Axis};
-use super::{LowOp, Lower, Lowered, Lowering};
+use super::views::{ArrayPart, Axis, Lowered};
+use super::{LowOp, Lower, Lowering};
 use crate::function::constant::Constant;
 use crate::function::infer::Instance;
 use crate::function::op::{FunctionOp, IndexPart};

@@ -43,16 +43,7 @@ use cembra_vm::program::instruction::Span;
 use cembra_vm::value::qtype::{FLOAT64, INT64, OPTIONAL_UNIT};
 use cembra_vm::value::{QType, ScalarValue, Value};
 use leaves::{has_array, has_optional, leaf_places, leaf_types};
-use views::ArrayPart;
-
-/// What an operation's value became.
-#[derive(Clone, Debug)]
-enum Lowered {
-    /// Values of the machine: one for each leaf of the type.
-    Leaves(Vec<InstId>),
-    /// A part of an array.
-    Part(ArrayPart),
-}
+use views::{ArrayPart, Lowered};
 
 /// Lowers an instance.
 ///

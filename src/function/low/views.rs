@@ -10,6 +10,15 @@
 use crate::function::types::ArrayOf;
 use crate::ssa::InstId;
 
+/// What an operation's value became.
+#[derive(Clone, Debug)]
+pub(super) enum Lowered {
+    /// Values of the machine: one for each leaf of the type.
+    Leaves(Vec<InstId>),
+    /// A part of an array.
+    Part(ArrayPart),
+}
+
 /// A part of an array.
 #[derive(Clone, Debug)]
 pub(super) struct ArrayPart {

@@ -19,13 +19,12 @@ use crate::array::fold_results::write_results;
 use crate::array::meter::Watch;
 use crate::array::runs::{Runs, check_elements};
 use crate::array::side_by_side::SideBySide;
+use crate::array::take_lanes::TakeLanes;
 use crate::layout::PlainSlot;
 use crate::value::nd_view::NdCell;
 use crate::value::{Exhausted, Fault};
 use crate::vector::Level;
-use crate::vector::first_stage::{
-    FirstStage, LANE_WORDS, MergeLanes, Merged, OfPairs, SPREAD_WORDS, sum_of_lanes,
-};
+use crate::vector::first_stage::{FirstStage, LANE_WORDS, Merged, OfPairs, SPREAD_WORDS};
 use crate::vector::fold::{Fold, RowOfLeaf};
 use crate::vector::leaves::Leaves;
 use crate::vector::level::Loop;
@@ -81,31 +80,6 @@ pub(super) type Finish = unsafe fn(Known<'_>, Runs, *mut u8, StopCheck<'_>);
 
 /// Takes in the 32 lanes of a chunk, or of the last elements; lanes of 32 bits are in the first half.
 pub(crate) type TakeSpread = fn(&mut Folded<'_>, &[u64; SPREAD_WORDS]);
-
-/// How lanes that rows or elements of a single run went to, in any order, become a part, and two parts one. Parts are words.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TakeLanes {
-    /// The part of so many rows or elements.
-    pub(crate) part: MergeLanes<u64>,
-    join: fn(u64, u64) -> u64,
-}
-
-impl TakeLanes {
-    /// That of a fold, if elements may go to any lane.
-    pub(super) fn of<F: Fold>() -> Option<TakeLanes> {
-        let part: MergeLanes<u64> = |lanes, count| {
-            let Some(merge) = F::MERGE else { unreachable!("elements went to lanes") };
-            let Merged { part, is_open } = merge(lanes, count);
-            Merged { part: to_word(part), is_open }
-        };
-        let join = |one, other| to_word(F::join(of_word(one), of_word(other)));
-        F::MERGE.map(|_| TakeLanes { part, join })
-    }
-
-    /// That of sums of integers.
-    pub(super) const OF_INTEGERS: TakeLanes =
-        TakeLanes { part: |lanes, _| Merged::known(sum_of_lanes(lanes)), join: u64::wrapping_add };
-}
 
 /// What is known of all rows or elements.
 #[derive(Debug, Default)]
@@ -324,10 +298,10 @@ impl<'a> Folded<'a> {
 
     /// Takes in that many rows or elements, which went to lanes.
     pub(crate) fn take_lanes(&mut self, how: TakeLanes, lanes: &[u64; LANE_WORDS], count: usize) {
-        let Merged { part, is_open } = (how.part)(lanes, count);
+        let Merged { part, is_open } = how.part(lanes, count);
         match self.parts.last_mut() {
             Some(last) => {
-                let joined = (how.join)(*last, part);
+                let joined = how.join(*last, part);
                 // What decides the result so far decides whether that is open.
                 if joined != *last {
                     self.is_open = is_open;

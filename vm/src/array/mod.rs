@@ -45,4 +45,5 @@ mod runs_copied;
 pub mod scan;
 pub(crate) mod side_by_side;
 pub mod special;
+pub(crate) mod take_lanes;
 pub(crate) mod whole_fold;

@@ -6,9 +6,10 @@
 //! ```
 
 use crate::array::block::Column;
-use crate::array::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known, TakeLanes};
+use crate::array::fold_kernel::{CHUNK, Cut, FoldKernel, Folded, Known};
 use crate::array::fold_memory::{of_word, to_word};
 use crate::array::runs::Runs;
+use crate::array::take_lanes::TakeLanes;
 use crate::layout::PlainSlot;
 use crate::value::Exhausted;
 use crate::vector::Level;

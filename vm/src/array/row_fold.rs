@@ -11,10 +11,11 @@
 //! is infinite, or the greatest integer.
 
 use crate::array::block::{Column, rows_of_word};
-use crate::array::fold_kernel::{Cut, FoldKernel, Folded, Known, TakeLanes, take};
+use crate::array::fold_kernel::{Cut, FoldKernel, Folded, Known, take};
 use crate::array::fold_memory::{of_word, to_word};
 use crate::array::fold_results::results;
 use crate::array::runs::Runs;
+use crate::array::take_lanes::TakeLanes;
 use crate::layout::PlainSlot;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::vector::Level;

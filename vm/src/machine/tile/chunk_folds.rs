@@ -153,7 +153,7 @@ impl Region {
                 Stage::Lanes { step, lane, merge } => {
                     // SAFETY: they have begun above.
                     let lanes = unsafe { lanes.words.assume_init() };
-                    let merged = (merge.part)(&words_of(lanes, step, lane), rows);
+                    let merged = merge.part(&words_of(lanes, step, lane), rows);
                     is_open |= merged.is_open;
                     part = [merged.part];
                     &mut part

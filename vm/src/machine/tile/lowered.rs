@@ -7,9 +7,10 @@
 //! ```
 
 use crate::array::block::Column;
-use crate::array::fold_kernel::{TakeLanes, TakeSpread};
+use crate::array::fold_kernel::TakeSpread;
 use crate::array::recipe::{Recipe, Recorded};
 use crate::array::scan::Running;
+use crate::array::take_lanes::TakeLanes;
 use crate::strip::{self, BinaryOp, Lane, LaneFold, List, Refused, RunningOp, Sink, Term};
 use crate::vector::Level;
 use crate::vector::first_stage::{FirstStage, OfPairs, SumOf};
