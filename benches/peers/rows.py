@@ -89,6 +89,16 @@ WORKS = {
     "squares": Work("plain", {"x": U(-3, 3), "y": U(-3, 3)}, "x**2 + y**2", lambda x, y: x**2 + y**2, lambda x, y: x**2 + y**2),
     "cubes": Work("plain", {"x": U(-3, 3)}, "x**3 - 2.0*x", lambda x: x**3 - 2.0*x, lambda x: x**3 - 2.0*x),
     "angle": Work("plain", {"x": U(-720, 720)}, "math.mod(x, 360.0)", lambda x: x % 360.0, lambda x: x % 360.0),
+    # One operator.
+    "plus": Work("plain", {"x": U(-1, 1), "y": U(-1, 1)}, "x + y", lambda x, y: x + y, lambda x, y: x + y),
+    "over": Work("plain", {"x": U(-1, 1), "y": U(1, 2)}, "x / y", lambda x, y: x / y, lambda x, y: x / y),
+    "roots32": Work("plain", {"x": U(0, 2, F4)}, "math.sqrt(x)", lambda x: F4(math.sqrt(x)), lambda x: jnp.sqrt(x), out=F4),
+    "products": Work("plain", {"a": integers(-1000, 1000), "b": integers(-1000, 1000)}, "a * b",
+        lambda a, b: a * b, lambda a, b: a * b, out=I8),
+    "zeros": Work("plain", {"x": U(-1, 1)}, "x | 0.0", lambda x, p: x if p else 0.0, lambda x, p: jnp.where(p, x, 0.0), missing=("x",)),
+    "sum32": Work("fold", {"x": U(0, 1, F4)}, "math.sum(x)", "sum", lambda x: jnp.sum(x), out=F4, fold=True),
+    "sum_present": Work("fold", {"x": U(-1, 1)}, "math.sum(x)", "sum_present", lambda x, p: jnp.sum(jnp.where(p, x, 0.0)), missing=("x",),
+        fold=True),
     # Choice and comparison.
     "bands": Work("plain", {"x": U(0, 100)},
         "core.where(x < 10.0, 0.1*x, core.where(x < 25.0, 0.15*x - 0.5, core.where(x < 50.0, 0.2*x - 1.75, "
@@ -200,6 +210,13 @@ def sum_loop(x):
     total = 0.0
     for i in range(x.size):
         total += x[i]
+    return total
+
+
+def sum_present_loop(x, p):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] if p[i] else 0.0
     return total
 
 
