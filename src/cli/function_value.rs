@@ -281,8 +281,7 @@ pub fn plain(value: &Value) -> Json {
                 Some(value) => json!(value),
                 None => plain_scalar(&scalar),
             };
-            let elements: Vec<Json> = rows.view().scalars().map(json).collect();
-            nested(rows.shape(), &elements)
+            nested(rows.shape(), &mut rows.view().scalars().map(json))
         }
         other => json!(other.to_string()),
     }
@@ -301,13 +300,10 @@ fn plain_scalar(scalar: &ScalarValue) -> Json {
     }
 }
 
-fn nested(shape: &[usize], elements: &[Json]) -> Json {
+/// The elements that come next, as lists for each axis.
+fn nested(shape: &[usize], elements: &mut dyn Iterator<Item = Json>) -> Json {
     match shape {
-        [] => elements.first().cloned().unwrap_or(Json::Null),
-        [_] => Json::Array(elements.to_vec()),
-        [size, rest @ ..] => {
-            let part = rest.iter().product::<usize>();
-            Json::Array((0..*size).map(|index| nested(rest, &elements[index * part..][..part])).collect())
-        }
+        [] => elements.next().unwrap_or(Json::Null),
+        [size, rest @ ..] => Json::Array((0..*size).map(|_| nested(rest, elements)).collect()),
     }
 }

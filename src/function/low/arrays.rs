@@ -7,7 +7,7 @@ use crate::function::constant::Constant;
 use crate::function::infer::Instance;
 use crate::function::op::{FunctionOp, IndexPart};
 use crate::function::types::{ArrayOf, FunctionType};
-use crate::ssa::{InstId, SsaOp, Tail};
+use crate::ssa::{Inst, InstId, SsaOp, Tail};
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT32, INT32, INT64};
 use cembra_vm::value::{QType, ScalarType};
 
@@ -353,34 +353,39 @@ fn is_of_element(open_axes: usize, parts: &[IndexPart]) -> bool {
     parts.len() == open_axes && parts.iter().all(|part| matches!(part, IndexPart::At))
 }
 
-/// By instruction: true of a row whose elements the same expression reads or writes, `a[i][j]`, and nobody else: they check its index.
+/// By instruction: true of a row of which one expression reads or writes elements, `a[i][j]`, and nobody anything else. It needs no check
+/// of its own: these check its index, at the same place, behind nothing that could be seen.
 pub(super) fn rows_in_passing(instance: &Instance) -> Vec<bool> {
     let flow = &instance.function.flow;
-    let (mut is_read, mut is_read_else) = (vec![false; flow.insts.len()], vec![false; flow.insts.len()]);
-    for inst in &flow.insts {
-        let items = match &inst.op {
-            SsaOp::Do(FunctionOp::GetItem(parts) | FunctionOp::SetItem(parts)) => Some(parts),
-            _ => None,
-        };
-        for (place, arg) in inst.args.iter().enumerate() {
-            let of = flow.inst(*arg).span;
-            let is_within = inst.span.start <= of.start && of.end <= inst.span.end;
-            let reads_elements = place == 0
-                && is_within
-                && items.is_some_and(|parts| match &instance.types[arg.index()] {
-                    Some(FunctionType::Array(array)) => is_of_element(array.rank, parts),
-                    _ => false,
-                });
-            is_read[arg.index()] |= reads_elements;
-            is_read_else[arg.index()] |= !reads_elements;
+    // By instruction: its block, as far as it has been met.
+    let mut block_of = vec![None; flow.insts.len()];
+    let (mut has_elements_read, mut is_read_else) =
+        (vec![false; flow.insts.len()], vec![false; flow.insts.len()]);
+    for id in flow.reverse_postorder() {
+        let block = flow.block(id);
+        for inst in &block.insts {
+            block_of[inst.index()] = Some(id);
+            let inst = flow.inst(*inst);
+            for (operand, arg) in inst.args.iter().enumerate() {
+                let is_element =
+                    operand == 0 && reads_elements(instance, inst, *arg) && block_of[arg.index()] == Some(id);
+                has_elements_read[arg.index()] |= is_element;
+                is_read_else[arg.index()] |= !is_element;
+            }
         }
-    }
-    for block in &flow.blocks {
         if let Tail::Return(value) | Tail::Branch { condition: value, .. } = block.tail {
             is_read_else[value.index()] = true;
         }
     }
-    is_read.into_iter().zip(is_read_else).map(|(elements, else_)| elements && !else_).collect()
+    has_elements_read.into_iter().zip(is_read_else).map(|(elements, other)| elements && !other).collect()
+}
+
+/// True if an instruction reads or writes an element of an array whose own expression is part of that of the instruction.
+fn reads_elements(instance: &Instance, inst: &Inst<FunctionOp>, array: InstId) -> bool {
+    let SsaOp::Do(FunctionOp::GetItem(parts) | FunctionOp::SetItem(parts)) = &inst.op else { return false };
+    let Some(FunctionType::Array(of)) = &instance.types[array.index()] else { return false };
+    let (outer, inner) = (inst.span, instance.function.flow.inst(array).span);
+    is_of_element(of.rank, parts) && outer.start <= inner.start && inner.end <= outer.end
 }
 
 /// The machine's type of a loaded element.

@@ -126,6 +126,10 @@ fn array(rng: &mut Rng, name: &str, shape: &[usize]) -> Value {
         ScalarType::Int32 => {
             (0..shape.iter().product()).map(|_| ScalarValue::Int32(rng.i32(-9..9))).collect()
         }
+        // Sums have more than 64 bits.
+        ScalarType::Int64 if rng.u8(..4) == 0 => {
+            (0..shape.iter().product()).map(|_| ScalarValue::Int64(rng.i64(..))).collect()
+        }
         element => numbers(rng, element, shape.iter().product()),
     };
     Value::NdArray(Arc::new(NdRows::from_scalars(qtype, shape, &cells).expect("the shape of the type")))
