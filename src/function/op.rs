@@ -3,7 +3,7 @@
 use crate::function::constant::Constant;
 use crate::function::library::LibraryFunction;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
-use crate::ssa::SsaOperation;
+use crate::ssa::{Flow, InstId, SsaOperation};
 use std::fmt;
 use std::sync::Arc;
 
@@ -68,6 +68,8 @@ pub enum FunctionOp {
     ModuleConstant,
     /// The value as a float, put where a phi of floats needs one.
     Promote,
+    /// The same value, which is not None: a test has said so, or else `TypeError` with this message is raised where it is.
+    NotNone(Option<Arc<str>>),
 }
 
 impl SsaOperation for FunctionOp {
@@ -81,7 +83,24 @@ impl SsaOperation for FunctionOp {
                 | FunctionOp::Step
                 | FunctionOp::ModuleConstant
                 | FunctionOp::Promote
+                | FunctionOp::NotNone(None)
         )
+    }
+}
+
+/// What a condition compares with None, and true if it asks whether it is None.
+pub fn none_test(flow: &Flow<FunctionOp>, condition: InstId) -> Option<(InstId, bool)> {
+    let is_none = match flow.operation(condition) {
+        Some(FunctionOp::Compare(CompareOp::Is)) => true,
+        Some(FunctionOp::Compare(CompareOp::IsNot)) => false,
+        _ => return None,
+    };
+    let [x, y] = flow.inst(condition).args[..] else { return None };
+    let constant = |value| matches!(flow.operation(value), Some(FunctionOp::Constant(Constant::None)));
+    match (constant(x), constant(y)) {
+        (_, true) => Some((x, is_none)),
+        (true, false) => Some((y, is_none)),
+        _ => None,
     }
 }
 
@@ -147,6 +166,8 @@ impl fmt::Display for FunctionOp {
             FunctionOp::Round => f.write_str("round"),
             FunctionOp::ModuleConstant => f.write_str("moduleconstant"),
             FunctionOp::Promote => f.write_str("promote"),
+            FunctionOp::NotNone(None) => f.write_str("notnone"),
+            FunctionOp::NotNone(Some(message)) => write!(f, "notnone {message:?}"),
         }
     }
 }

@@ -16,9 +16,10 @@ use std::fmt::{Display, Write};
 
 /// The stage `ussa` of an instance's function.
 pub fn ussa_text(instance: &Instance) -> String {
-    let parameters: Vec<&str> = instance.function.parameters.iter().map(|p| &*p.0).collect();
-    let head = format!("ussa 1\nfn {}({})", instance.function.name, parameters.join(", "));
-    Writer::new(&instance.function.flow, &instance.function.variables, |_| None).text(&head)
+    let function = &instance.untyped;
+    let parameters: Vec<&str> = function.parameters.iter().map(|p| &*p.0).collect();
+    let head = format!("ussa 1\nfn {}({})", function.name, parameters.join(", "));
+    Writer::new(&function.flow, &function.variables, |_| None).text(&head)
 }
 
 /// The stage `tssa` of an instance.

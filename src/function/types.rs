@@ -125,6 +125,14 @@ impl FunctionType {
         matches!(self, FunctionType::Bool | FunctionType::Int | FunctionType::Float)
     }
 
+    /// The type of what is not None.
+    pub fn without_none(&self) -> &FunctionType {
+        match self {
+            FunctionType::Optional(of) => of,
+            other => other,
+        }
+    }
+
     /// True for texts.
     pub fn is_text(&self) -> bool {
         matches!(self, FunctionType::Text | FunctionType::Char)

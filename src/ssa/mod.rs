@@ -33,5 +33,5 @@ pub use dominators::Dominators;
 pub use flow::{BlockId, Flow, FlowBlock, Inst, InstId, SsaOp, SsaOperation, Tail, VarId};
 pub use loops::{NaturalLoop, natural_loops};
 pub use order::order_blocks;
-pub use simplify::simplify_flow;
+pub use simplify::{remove_known_ways, simplify_flow};
 pub use verify::{SsaError, flow_errors, verify_flow};

@@ -15,15 +15,24 @@ use crate::ssa::order::order_blocks;
 /// Simplifies the control flow of a flow in SSA; `known` gives the truth of a condition that is a constant.
 pub fn simplify_flow<O: SsaOperation>(flow: &mut Flow<O>, known: impl Fn(&Flow<O>, InstId) -> Option<bool>) {
     // What is gone may have been the only reason that another condition was not known.
-    loop {
-        let is_simpler = fold_branches(flow, &known) | drop_guards(flow);
+    while fold_branches(flow, &known) | drop_guards(flow) {
         remove_unreachable(flow);
         remove_trivial_phis(flow);
-        if !is_simpler {
-            break;
-        }
     }
+    remove_unreachable(flow);
+    remove_trivial_phis(flow);
     merge_chains(flow);
+    order_blocks(flow);
+}
+
+/// Follows rules 1 and 3 alone: afterwards there are the ways that do not depend on a known condition, and no others are gone.
+pub fn remove_known_ways<O: SsaOperation>(
+    flow: &mut Flow<O>,
+    known: impl Fn(&Flow<O>, InstId) -> Option<bool>,
+) {
+    fold_branches(flow, known);
+    remove_unreachable(flow);
+    remove_trivial_phis(flow);
     order_blocks(flow);
 }
 

@@ -2,9 +2,9 @@
 
 use super::Builder;
 use crate::function::library::LibraryFunction;
-use crate::function::op::FunctionOp;
+use crate::function::op::{FunctionOp, none_test};
 use crate::python::{BoolOp, CompareOp, ExprId, ExprKind, Stretch, UnaryOp};
-use crate::ssa::{BlockId, InstId, Tail};
+use crate::ssa::{BlockId, InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
 
 impl Builder<'_> {
@@ -37,7 +37,7 @@ impl Builder<'_> {
             }
             ExprKind::Compare { operands, ops } => {
                 let condition = self.compare_chain(operands, ops, span, Some(orelse));
-                self.end_block(Tail::Branch { condition, then, orelse }, span);
+                self.branch_on_value(condition, then, orelse, span);
             }
             _ => {
                 let value = self.expr(test);
@@ -45,6 +45,23 @@ impl Builder<'_> {
                 self.end_block(Tail::Branch { condition, then, orelse }, span);
             }
         }
+    }
+
+    /// A branch; where it has told that a variable is not None, the variable is known not to be.
+    fn branch_on_value(&mut self, condition: InstId, then: BlockId, orelse: BlockId, span: Span) {
+        let Some((value, is_none)) = none_test(&self.flow, condition) else {
+            return self.end_block(Tail::Branch { condition, then, orelse }, span);
+        };
+        let SsaOp::Read(variable) = self.flow.inst(value).op else {
+            return self.end_block(Tail::Branch { condition, then, orelse }, span);
+        };
+        let known = self.new_block();
+        let (then, orelse, behind) = if is_none { (then, known, orelse) } else { (known, orelse, then) };
+        self.end_block(Tail::Branch { condition, then, orelse }, span);
+        self.begin(known);
+        let value = self.operation(FunctionOp::NotNone(None), vec![value], span);
+        self.write(variable, value, span);
+        self.end_block(Tail::Jump(behind), span);
     }
 
     /// `a < b <= c`: each operand once, as long as the comparisons before hold. Where one does not, control goes

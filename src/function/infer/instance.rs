@@ -20,6 +20,8 @@ pub struct Instance {
     pub args: Vec<FunctionType>,
     /// The function in SSA.
     pub function: Arc<BuiltFunction>,
+    /// The same before operands that may be None are tested: the stage `ussa`.
+    pub untyped: Arc<BuiltFunction>,
     /// Types of the values, by instruction.
     pub types: Vec<Option<FunctionType>>,
     /// Type of the result.
@@ -27,6 +29,8 @@ pub struct Instance {
     /// What each call calls, by instruction.
     pub calls: HashMap<InstId, InstanceId>,
     pub(super) callers: Vec<InstanceId>,
+    /// By block, whether types lead to it; while types are looked for.
+    pub(super) reached: Vec<bool>,
 }
 
 impl Instance {
@@ -39,7 +43,18 @@ impl Instance {
         result: Option<FunctionType>,
         calls: HashMap<InstId, InstanceId>,
     ) -> Instance {
-        Instance { id, args, function, types, result, calls, callers: Vec::new() }
+        let untyped = function.clone();
+        Instance {
+            id,
+            args,
+            function,
+            untyped,
+            types,
+            result,
+            calls,
+            callers: Vec::new(),
+            reached: Vec::new(),
+        }
     }
 
     /// Type of a value.

@@ -16,6 +16,25 @@ pub(super) fn type_of_library(
     function: LibraryFunction,
     args: &[FunctionType],
 ) -> Result<Option<FunctionType>, FunctionProblem> {
+    let of_any = |args: &[FunctionType]| type_of_any(instance, inst, function, args);
+    match wants_numbers(function.kind()) || function.kind() == LibraryKind::ToBool {
+        true => of_any(&args.iter().map(|of| of.without_none().clone()).collect::<Vec<_>>()),
+        false => of_any(args),
+    }
+}
+
+/// True for functions of numbers that raise `TypeError` where an argument is None.
+pub(super) fn wants_numbers(kind: LibraryKind) -> bool {
+    use LibraryKind::{Abs, DivMod, Max, Min, Pow, Round, ToBool};
+    matches!(kind, Abs | DivMod | Max | Min | Pow | Round) || kind != ToBool && kind.signature().is_some()
+}
+
+fn type_of_any(
+    instance: &Instance,
+    inst: InstId,
+    function: LibraryFunction,
+    args: &[FunctionType],
+) -> Result<Option<FunctionType>, FunctionProblem> {
     let kind = function.kind();
     if args.len() < least_arguments(kind) {
         return Err(rules::type_error(format!("{}() takes more arguments", function.name())));

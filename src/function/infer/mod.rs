@@ -4,7 +4,7 @@
 //! operation whose operands have types gives its result one (`rules`), a phi joins those of its operands, and
 //! whatever grows makes its readers look again, across calls too. The lattice is of small height and all rules are
 //! monotone, so that the result is the least fixpoint: no order of functions, statements or calls can be seen
-//! in it, and recursion needs no rule of its own.
+//! in it, and recursion needs no rule of its own. What no types lead to has none ([`none`]).
 //!
 //! Errors are looked for at the end, with the final types.
 
@@ -13,10 +13,12 @@ mod builtins;
 mod calls;
 mod dictionaries;
 mod instance;
+mod joins;
 mod library;
 mod list_calls;
 mod lists;
 mod new_arrays;
+mod none;
 mod numpy_calls;
 mod rules;
 mod verify;
@@ -33,9 +35,9 @@ use crate::function::op::{FunctionId, FunctionOp};
 use crate::function::ssa::to_ssa;
 use crate::function::types::FunctionType;
 use crate::python::SourceLines;
-use crate::ssa::{InstId, SsaOp, Tail};
+use crate::ssa::{BlockId, InstId, SsaOp, Tail};
 use cembra_vm::program::instruction::Span;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -168,10 +170,12 @@ impl<'m> Inference<'m> {
             id,
             args,
             types: vec![None; function.flow.insts.len()],
+            untyped: function.clone(),
             function,
             result: None,
             calls: HashMap::new(),
             callers: Vec::new(),
+            reached: Vec::new(),
         });
         self.work.insert(instance);
         instance
@@ -200,9 +204,12 @@ impl<'m> Inference<'m> {
         let order = function.flow.reverse_postorder();
         loop {
             let mut grew = false;
-            for block in &order {
-                for inst in &function.flow.block(*block).insts {
-                    let new = self.type_of_result(at, *inst).unwrap_or(None);
+            let reached = none::reached(&self.instances[at.0 as usize]);
+            let here = order.iter().filter(|block| reached[block.index()]).copied().collect::<Vec<_>>();
+            self.instances[at.0 as usize].reached = reached;
+            for block in here {
+                for inst in &function.flow.block(block).insts {
+                    let new = self.type_of_result(at, block, *inst).unwrap_or(None);
                     grew |= self.grow(at, *inst, new);
                 }
             }
@@ -211,8 +218,8 @@ impl<'m> Inference<'m> {
             }
         }
         let mut result = None;
-        for block in &function.flow.blocks {
-            if let Tail::Return(value) = block.tail
+        for block in self.reached(at) {
+            if let Tail::Return(value) = function.flow.block(block).tail
                 && let Some(new) = &self.instances[at.0 as usize].types[value.index()]
             {
                 result = match result {
@@ -226,6 +233,13 @@ impl<'m> Inference<'m> {
             instance.result = result;
             self.work.extend(instance.callers.iter().copied());
         }
+    }
+
+    /// The blocks of an instance that its types lead to.
+    fn reached(&self, at: InstanceId) -> Vec<BlockId> {
+        let instance = &self.instances[at.0 as usize];
+        let is_reached = |block: &BlockId| instance.reached.get(block.index()) == Some(&true);
+        instance.function.flow.block_ids().filter(is_reached).collect()
     }
 
     fn grow(&mut self, at: InstanceId, inst: InstId, new: Option<FunctionType>) -> bool {
@@ -248,13 +262,15 @@ impl<'m> Inference<'m> {
     fn type_of_result(
         &mut self,
         at: InstanceId,
+        block: BlockId,
         inst: InstId,
     ) -> Result<Option<FunctionType>, FunctionError> {
         let instance = &self.instances[at.0 as usize];
         let function = instance.function.clone();
         let row = function.flow.inst(inst);
         if let SsaOp::Phi = row.op {
-            return Ok(self.type_of_phi(at, &row.args));
+            let args = none::operands_of_phi(instance, &instance.reached, block, inst);
+            return Ok(self.type_of_phi(at, &args));
         }
         let SsaOp::Do(op) = &row.op else { return Ok(None) };
         let mut args: Vec<FunctionType> = Vec::with_capacity(row.args.len());
@@ -342,6 +358,7 @@ impl<'m> Inference<'m> {
             order.iter().map(|at| self.instances[at.0 as usize].clone()).collect();
         for instance in &mut instances {
             instance.calls.values_mut().for_each(|callee| *callee = number[&*callee]);
+            none::settle_none(instance);
         }
         Ok(instances)
     }
@@ -350,10 +367,10 @@ impl<'m> Inference<'m> {
         let before = errors.len();
         let function = self.instances[at.0 as usize].function.clone();
         let mut untyped = Vec::new();
-        for block in function.flow.block_ids() {
+        for block in self.reached(at) {
             for inst in &function.flow.block(block).insts {
                 let row = function.flow.inst(*inst);
-                match self.type_of_result(at, *inst) {
+                match self.type_of_result(at, block, *inst) {
                     Err(error) => errors.push(error),
                     Ok(None) if !matches!(row.op, SsaOp::Undef) => {
                         let is_typed = self.instances[at.0 as usize].types[inst.index()].is_some();
@@ -364,16 +381,17 @@ impl<'m> Inference<'m> {
                 if let SsaOp::Phi = row.op {
                     let what = row.name.map_or("", |name| &function.variables[name.index()]);
                     let what = if what.is_empty() { "the value".to_owned() } else { format!("`{what}`") };
-                    self.check_joins(at, &row.args, &what, errors);
-                    self.check_arrays(at, *inst, &what, errors);
+                    let instance = &self.instances[at.0 as usize];
+                    let args = none::operands_of_phi(instance, &instance.reached, block, *inst);
+                    self.check_joins(at, &args, &what, errors);
+                    self.check_arrays(at, (*inst, &args), &what, errors);
                 }
             }
         }
-        let returned: Vec<InstId> = function
-            .flow
-            .blocks
+        let returned: Vec<InstId> = self
+            .reached(at)
             .iter()
-            .filter_map(|block| match block.tail {
+            .filter_map(|block| match function.flow.block(*block).tail {
                 Tail::Return(value) => Some(value),
                 _ => None,
             })
@@ -402,74 +420,6 @@ impl<'m> Inference<'m> {
             }
         }
     }
-
-    /// Reports lists of different elements that meet: an array is not cast.
-    fn check_arrays(&self, at: InstanceId, phi: InstId, what: &str, errors: &mut Vec<FunctionError>) {
-        let instance = &self.instances[at.0 as usize];
-        let Some(joined @ (FunctionType::Array(_) | FunctionType::Dict(_))) = &instance.types[phi.index()]
-        else {
-            return;
-        };
-        for arg in &instance.function.flow.inst(phi).args {
-            let Some(of) = instance.types[arg.index()].as_ref().filter(|of| *of != joined) else { continue };
-            let line = |value: InstId| self.lines.line(place_of(instance, value));
-            let problem = FunctionProblem::Unify {
-                what: what.to_owned(),
-                first: of.clone(),
-                first_line: line(*arg),
-                second: joined.clone(),
-                second_line: line(phi),
-            };
-            errors.push(FunctionError::new(problem, place_of(instance, *arg)));
-            return;
-        }
-    }
-
-    /// Reports two values that have no common type.
-    fn check_joins(&self, at: InstanceId, values: &[InstId], what: &str, errors: &mut Vec<FunctionError>) {
-        let instance = &self.instances[at.0 as usize];
-        let mut known: Option<(InstId, FunctionType)> = None;
-        for value in values {
-            let Some(new) = &instance.types[value.index()] else { continue };
-            let Some((first, joined)) = &known else {
-                known = Some((*value, new.clone()));
-                continue;
-            };
-            match joined.join(new) {
-                // The value that gave the type is the one to blame.
-                Some(wider) if wider != *joined => known = Some((*value, wider)),
-                Some(_) => {}
-                None => {
-                    let span = |value: InstId| place_of(instance, value);
-                    let line = |value: InstId| self.lines.line(span(value));
-                    let problem = FunctionProblem::Unify {
-                        what: what.to_owned(),
-                        first: joined.clone(),
-                        first_line: line(*first),
-                        second: new.clone(),
-                        second_line: line(*value),
-                    };
-                    errors.push(FunctionError::new(problem, span(*value)));
-                    return;
-                }
-            }
-        }
-    }
-}
-
-/// Where a value comes from: of a phi an operand that has its type, if there is one.
-fn place_of(instance: &Instance, value: InstId) -> Span {
-    let (flow, types) = (&instance.function.flow, &instance.types);
-    let mut seen: HashSet<InstId> = HashSet::from([value]);
-    let mut at = value;
-    while flow.inst(at).span.is_unknown() {
-        let args = flow.inst(at).args.iter().filter(|arg| !seen.contains(*arg));
-        let same = |arg: &&InstId| types[arg.index()] == types[at.index()];
-        let Some(next) = args.clone().find(same).or(args.clone().next()).copied() else { break };
-        seen.insert(next);
-        at = next;
-    }
-    flow.inst(at).span
 }
 
 /// The constant that a value is.

@@ -7,9 +7,6 @@ use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 use cembra_vm::value::tuple::{MAX_DEPTH, MAX_LEAVES};
 
-/// What to do with what may be None: a test of it does not change its type.
-const OF_OPTIONAL: &str = "use a number that stands for None, or a number and a flag";
-
 /// Fields of a tuple.
 const MAX_FIELDS: usize = 1_000;
 
@@ -39,11 +36,6 @@ pub(super) fn type_of(
                 message: "the truth of a text that is not known".to_owned(),
                 hint: "compare characters",
             }),
-            FunctionType::Optional(_) => Err(FunctionProblem::Unsupported {
-                rule: "optional",
-                message: "the truth of what may be None".to_owned(),
-                hint: OF_OPTIONAL,
-            }),
             _ => Ok(FunctionType::Bool),
         },
         FunctionOp::Tuple => tuple(args.iter().cloned()),
@@ -66,7 +58,7 @@ pub(super) fn type_of(
             }
             other => Err(type_error(format!("cannot unpack non-iterable {} object", other.python_name()))),
         },
-        FunctionOp::RangeBound => match &args[0] {
+        FunctionOp::RangeBound => match args[0].without_none() {
             FunctionType::Bool | FunctionType::Int => Ok(FunctionType::Int),
             other => {
                 let name = other.python_name();
@@ -76,6 +68,10 @@ pub(super) fn type_of(
         FunctionOp::RangeCount | FunctionOp::Step | FunctionOp::Round => Ok(FunctionType::Int),
         FunctionOp::ModuleConstant => Ok(args[0].clone()),
         FunctionOp::Promote => Ok(FunctionType::Float),
+        FunctionOp::NotNone(_) => match args[0].without_none() {
+            FunctionType::None => Err(type_error("None is not what a test has found not to be None")),
+            other => Ok(other.clone()),
+        },
         FunctionOp::Param(_)
         | FunctionOp::LibraryFunction(_)
         | FunctionOp::Call(_)
@@ -102,22 +98,27 @@ fn tuple(fields: impl Iterator<Item = FunctionType>) -> Result<FunctionType, Fun
 }
 
 fn unary(op: UnaryOp, x: &FunctionType, last: Option<&Constant>) -> Result<FunctionType, FunctionProblem> {
-    let sign = match op {
-        UnaryOp::Not => {
-            return type_of(&FunctionOp::Truth, std::slice::from_ref(x), last);
-        }
-        UnaryOp::Neg => "-",
-        UnaryOp::Pos => "+",
-        UnaryOp::Invert => "~",
-    };
-    match x {
+    if op == UnaryOp::Not {
+        return type_of(&FunctionOp::Truth, std::slice::from_ref(x), last);
+    }
+    let sign = sign_of_unary(op);
+    match x.without_none() {
         FunctionType::Bool | FunctionType::Int => Ok(FunctionType::Int),
         FunctionType::Float if op != UnaryOp::Invert => Ok(FunctionType::Float),
         other => Err(type_error(format!("bad operand type for unary {sign}: '{}'", other.python_name()))),
     }
 }
 
-fn sign_of(op: BinaryOp) -> &'static str {
+pub(super) fn sign_of_unary(op: UnaryOp) -> &'static str {
+    match op {
+        UnaryOp::Not => "not",
+        UnaryOp::Neg => "-",
+        UnaryOp::Pos => "+",
+        UnaryOp::Invert => "~",
+    }
+}
+
+pub(super) fn sign_of(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "+",
         BinaryOp::Sub => "-",
@@ -142,17 +143,11 @@ fn binary(
     last: Option<&Constant>,
 ) -> Result<FunctionType, FunctionProblem> {
     use FunctionType::{Array, Bool, Float, Int, Tuple};
+    let (x, y) = (x.without_none(), y.without_none());
     let refused = || {
         let (x, y) = (x.python_name(), y.python_name());
         Err(type_error(format!("unsupported operand type(s) for {}: '{x}' and '{y}'", sign_of(op))))
     };
-    if matches!(x, FunctionType::Optional(_)) || matches!(y, FunctionType::Optional(_)) {
-        return Err(FunctionProblem::Unsupported {
-            rule: "optional",
-            message: format!("`{}` of what may be None", sign_of(op)),
-            hint: OF_OPTIONAL,
-        });
-    }
     if matches!((x, y), (Array(_), _) | (_, Array(_))) && matches!((x, y), (Array(_) | Bool | Int | Float, _))
     {
         return Err(FunctionProblem::Unsupported {
@@ -201,15 +196,25 @@ fn binary(
     }
 }
 
-fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<FunctionType, FunctionProblem> {
-    use FunctionType::{Array, Bool, None, Tuple};
-    let sign = match op {
+pub(super) fn sign_of_compare(op: CompareOp) -> &'static str {
+    match op {
         CompareOp::Less => "<",
         CompareOp::LessEqual => "<=",
         CompareOp::Greater => ">",
         CompareOp::GreaterEqual => ">=",
         _ => "==",
-    };
+    }
+}
+
+/// True for `<`, `<=`, `>`, `>=`, which None has not.
+pub(super) fn is_order(op: CompareOp) -> bool {
+    sign_of_compare(op) != "=="
+}
+
+fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<FunctionType, FunctionProblem> {
+    use FunctionType::{Array, Bool, None, Tuple};
+    let sign = sign_of_compare(op);
+    let (x, y) = if is_order(op) { (x.without_none(), y.without_none()) } else { (x, y) };
     match (x, y) {
         (Array(_), _) | (_, Array(_)) if !matches!(op, CompareOp::Is | CompareOp::IsNot) => {
             Err(FunctionProblem::Unsupported {
@@ -230,13 +235,6 @@ fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<Function
                 hint: "write ==",
             }),
         },
-        (FunctionType::Optional(_), _) | (_, FunctionType::Optional(_)) => {
-            Err(FunctionProblem::Unsupported {
-                rule: "optional",
-                message: format!("`{sign}` of what may be None"),
-                hint: OF_OPTIONAL,
-            })
-        }
         (x, y) if x.is_number() && y.is_number() || x.is_text() && y.is_text() => Ok(Bool),
         (FunctionType::Dict(_), _) | (_, FunctionType::Dict(_)) => Err(FunctionProblem::Unsupported {
             rule: "dictionary",

@@ -174,7 +174,8 @@ impl Lowering<'_> {
                 let (length, zero) = (self.length(x), self.int(0));
                 self.total("bool.not_equal", vec![length, zero], BOOLEAN)
             }
-            FunctionType::None | FunctionType::Array(_) | FunctionType::Optional(_) => self.boolean(false),
+            FunctionType::None | FunctionType::Array(_) => self.boolean(false),
+            FunctionType::Optional(of) => self.truth_of_optional(x, of),
         }
     }
 
@@ -213,6 +214,13 @@ impl Lowering<'_> {
         }
         if x_type.is_text() && y_type.is_text() {
             return self.compare_texts(op, x, y);
+        }
+        if [x_type, y_type].iter().any(|of| matches!(of, FunctionType::Optional(_))) {
+            let equal = self.equal_or_none(x, y);
+            return Ok(match op {
+                CompareOp::Equal => equal,
+                _ => self.total("bool.logical_not", vec![equal], BOOLEAN),
+            });
         }
         if !x_type.is_number() || !y_type.is_number() {
             // Values of types that have nothing in common differ; None equals itself.

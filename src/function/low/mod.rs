@@ -21,6 +21,7 @@ mod list_calls;
 mod loops;
 mod low_op;
 mod new_arrays;
+mod none;
 mod numpy_calls;
 mod phis;
 mod texts;
@@ -40,9 +41,9 @@ use crate::function::options::FunctionOptions;
 use crate::function::types::FunctionType;
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, order_blocks, remove_dead_code, verify_flow};
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::qtype::{FLOAT64, INT64, OPTIONAL_UNIT};
+use cembra_vm::value::qtype::{FLOAT64, INT64};
 use cembra_vm::value::{QType, ScalarValue, Value};
-use leaves::{has_array, has_optional, leaf_places, leaf_types};
+use leaves::{has_array, leaf_types};
 use views::{ArrayPart, Lowered};
 
 /// Lowers an instance.
@@ -231,6 +232,11 @@ impl<'i> Lowering<'i> {
                 None => self.leaves(args[0]),
             },
             FunctionOp::Promote => vec![self.leaf_as(args[0], &FunctionType::Float)],
+            FunctionOp::NotNone(message) => match (self.part(args[0]), self.type_of(args[0])) {
+                (Some(part), _) => return Ok(Some(Lowered::Part(part))),
+                (None, FunctionType::Optional(_)) => vec![self.not_none(args[0], message.as_deref())],
+                (None, _) => self.leaves(args[0]),
+            },
         };
         Ok(Some(Lowered::Leaves(leaves)))
     }
@@ -309,49 +315,6 @@ impl<'i> Lowering<'i> {
         Ok(())
     }
 
-    /// One value of a type, from its leaves.
-    fn assemble(&mut self, leaves: Vec<InstId>, of: &FunctionType) -> Lower<InstId> {
-        let qtype = self.qtype(of)?;
-        match of {
-            FunctionType::None => Ok(self.literal(Value::Scalar(ScalarValue::Unit))),
-            FunctionType::Tuple(fields) => {
-                let mut rest = leaves.into_iter();
-                let mut parts = Vec::new();
-                for field in &**fields {
-                    let mut types = Vec::new();
-                    leaf_types(field, &mut types);
-                    let of_field = rest.by_ref().take(types.len()).collect();
-                    parts.push(self.assemble(of_field, field)?);
-                }
-                Ok(self.total("core.make_tuple", parts, qtype))
-            }
-            FunctionType::Optional(_) => {
-                let truth = self.boolean(true);
-                let mask = self.total("core.equal", vec![leaves[0], truth], OPTIONAL_UNIT);
-                Ok(self.total("core.presence_and", vec![leaves[1], mask], qtype))
-            }
-            _ => Ok(leaves[0]),
-        }
-    }
-
-    /// The leaves of a parameter or of the result of a call.
-    fn parts(&mut self, whole: InstId, of: &FunctionType) -> Lower<Vec<InstId>> {
-        if has_optional(of) {
-            return Err(self.unsupported(
-                "optional-call",
-                "what may be None is neither passed to nor returned from a call that stays a call",
-                "return a number and a flag",
-            ));
-        }
-        if !matches!(of, FunctionType::Tuple(_)) {
-            return Ok(if matches!(of, FunctionType::None) { Vec::new() } else { vec![whole] });
-        }
-        let mut places = Vec::new();
-        leaf_places(of, &self.qtype(of)?, 0, &mut places);
-        let part = |(offset, qtype): (u32, QType)| self.push(LowOp::Part(offset), vec![whole], qtype);
-        Ok(places.into_iter().map(part).collect())
-    }
-
     fn push(&mut self, op: LowOp, args: Vec<InstId>, qtype: QType) -> InstId {
         let inst = self.flow.push(self.block, SsaOp::Do(op), args, self.span);
         self.types.push(Some(qtype));
@@ -425,28 +388,9 @@ impl<'i> Lowering<'i> {
                 "pass the array and the index, or copy it: a[i].copy()",
             ));
         }
-        if let (of, FunctionType::Optional(wanted)) = (self.type_of(value), wanted)
-            && !matches!(of, FunctionType::Optional(_))
-        {
-            // None, or a number that is there.
-            let flag = self.boolean(*of != FunctionType::None);
-            let number = match of {
-                FunctionType::None => {
-                    let zero = self.boolean(false);
-                    self.cast(zero, &FunctionType::Bool, wanted)
-                }
-                of => {
-                    let leaf = self.leaf(value);
-                    self.cast(leaf, of, wanted)
-                }
-            };
-            return Ok(vec![flag, number]);
-        }
-        let (mut from, mut to) = (Vec::new(), Vec::new());
-        leaf_types(self.type_of(value), &mut from);
-        leaf_types(wanted, &mut to);
-        let leaves = self.leaves(value);
-        Ok(leaves.into_iter().zip(from.iter().zip(&to)).map(|(leaf, (a, b))| self.cast(leaf, a, b)).collect())
+        let (mut leaves, mut wider) = (self.leaves(value).into_iter(), Vec::new());
+        self.widen(&mut leaves, (self.type_of(value), wanted), &mut wider);
+        Ok(wider)
     }
 
     /// A number as a wider one.

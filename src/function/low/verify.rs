@@ -16,7 +16,7 @@ use crate::function::infer::InstanceId;
 use crate::ssa::{BlockId, InstId, SsaError, SsaOp, Tail};
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::value::QType;
-use cembra_vm::value::qtype::{BOOLEAN, INT64};
+use cembra_vm::value::qtype::{BOOLEAN, INT64, OPTIONAL_UNIT};
 
 /// Offences of a function against the rules of the machine's operators; its flow follows the rules of SSA.
 pub fn low_errors(functions: &[LowFunction], at: usize, table: &OperatorTable) -> Vec<SsaError> {
@@ -174,8 +174,10 @@ impl<'f> LowVerifier<'f> {
                 Some(LowOp::Input(_) | LowOp::Call(_) | LowOp::Pieces(_))
             )
         };
+        // The mask of an optional value is a part of it.
+        let is_mask = at.is_optional() && *of == OPTIONAL_UNIT;
         match (
-            rest == 0 && at == *of && whole.tuple().is_some(),
+            rest == 0 && (is_mask || at == *of && whole.tuple().is_some()),
             is_source(self.function.flow.inst(inst).args[0]),
         ) {
             (true, true) => Ok(()),

@@ -191,6 +191,10 @@ fn op_term(terms: &mut TermWriter<'_>, op: &FunctionOp, args: &[TermValue]) -> T
         FunctionOp::Round => terms.term("Round", args),
         FunctionOp::ModuleConstant => terms.term("ModuleConstant", args),
         FunctionOp::Promote => terms.term("Promote", args),
+        FunctionOp::NotNone(message) => {
+            let message = message.as_ref().map_or(TermValue::Absent, |message| terms.text(message));
+            terms.term("NotNone", &[args[0], message])
+        }
     }
 }
 
@@ -266,6 +270,10 @@ fn read_op(terms: &mut TermReader<'_>, term: TermId) -> Option<(FunctionOp, Vec<
         "Step" => FunctionOp::Step,
         "Round" => FunctionOp::Round,
         "ModuleConstant" => FunctionOp::ModuleConstant,
+        "NotNone" => {
+            let message = (values[1] != TermValue::Absent).then(|| terms.text(values[1]).into());
+            return Some((FunctionOp::NotNone(message), vec![terms.operand(values[0], term)]));
+        }
         _ => FunctionOp::Promote,
     };
     // The operands of the other operations are their last fields.

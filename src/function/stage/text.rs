@@ -34,14 +34,21 @@ impl From<TextError> for StageError {
     }
 }
 
-/// The functions of the stage `ussa`, each once: that of the first instance comes first.
+/// The functions of the stage `ussa`: that of the first instance comes first. Each is there once, unless types leave one of them
+/// other ways for other arguments: then there is one for each instance.
 pub fn untyped_functions(instances: &[Instance]) -> Vec<BuiltFunction> {
+    let mut first: HashMap<FunctionId, &Arc<BuiltFunction>> = HashMap::new();
+    let is_other = |instance: &Instance, first: &Arc<BuiltFunction>| !Arc::ptr_eq(first, &instance.untyped);
+    let differ = |instance| is_other(instance, first.entry(instance.id).or_insert(&instance.untyped));
+    if instances.iter().any(differ) {
+        return instances.iter().map(untyped_instance).collect();
+    }
     let mut number: HashMap<FunctionId, u32> = HashMap::new();
     let mut functions: Vec<FunctionOf<UntypedForm>> = Vec::new();
     for instance in instances {
         if !number.contains_key(&instance.id) {
             number.insert(instance.id, functions.len() as u32);
-            functions.push(untyped_parts(&instance.function));
+            functions.push(untyped_parts(&instance.untyped));
         }
     }
     for function in &mut functions {
@@ -52,6 +59,15 @@ pub fn untyped_functions(instances: &[Instance]) -> Vec<BuiltFunction> {
         }
     }
     functions.into_iter().map(built).collect()
+}
+
+/// The function of an instance, whose calls are of instances.
+fn untyped_instance(instance: &Instance) -> BuiltFunction {
+    let mut function = (*instance.untyped).clone();
+    for (inst, callee) in &instance.calls {
+        function.flow.insts[inst.index()].op = SsaOp::Do(FunctionOp::Call(FunctionId(callee.0)));
+    }
+    built(untyped_parts(&function))
 }
 
 /// The instances in canonical form: each is the function of its own number.

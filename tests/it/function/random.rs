@@ -80,25 +80,47 @@ fn random_functions_mean_what_python_means() {
 #[cfg(feature = "jit")]
 #[test]
 fn random_functions_are_the_same_as_machine_code() {
-    use cembra::compile::tier::run_as_machine_code;
-    use cembra::vm::machine::RunOptions;
-    let (options, mut compiled) = (FunctionOptions::default(), 0);
+    let mut compiled = 0;
     for case in 0..USUAL / 3 {
         let mut random = Rng::with_seed(20 ^ (case << 20));
         let source = text(&module(&mut random));
         for _ in 0..CALLS {
-            let values = read_arguments(&recorded(&arguments(&mut random))).expect("arguments");
-            let Ok(function) = crate::function::compiled(&source, "f", &values, &options) else { continue };
-            let called = || {
-                let result = function.call_with(&values, RunOptions::new());
-                format!("{:?}", result.map(|result| (result.value, result.arrays)))
-            };
-            let expected = called();
-            compiled += u32::from(run_as_machine_code(function.bound()).is_ok());
-            assert_eq!(called(), expected, "function {case}, {values:?}\n{source}");
+            compiled += u32::from(is_the_same_as_machine_code(&source, &recorded(&arguments(&mut random))));
         }
     }
     assert!(compiled > 100, "only {compiled} are compiled");
+}
+
+/// As above, functions of values that may be None.
+#[cfg(feature = "jit")]
+#[test]
+fn recorded_functions_of_none_are_the_same_as_machine_code() {
+    let cases = crate::support::oracle("numba_ir/none.json");
+    let cases = cases.as_array().expect("a list of functions").iter();
+    let is_same = |case: &&Json| {
+        let source = case["source"].as_str().expect("a text");
+        is_the_same_as_machine_code(source, &case["runs"][0]["args"])
+    };
+    let compiled = cases.filter(is_same).count();
+    assert!(compiled > 150, "only {compiled} are compiled");
+}
+
+/// Compares a call with itself as machine code; false if it has no such form.
+#[cfg(feature = "jit")]
+fn is_the_same_as_machine_code(source: &str, args: &Json) -> bool {
+    use cembra::compile::tier::run_as_machine_code;
+    use cembra::vm::machine::RunOptions;
+    let values = read_arguments(args).expect("arguments");
+    let compiled = crate::function::compiled(source, "f", &values, &FunctionOptions::default());
+    let Ok(function) = compiled else { return false };
+    let called = || {
+        let result = function.call_with(&values, RunOptions::new());
+        format!("{:?}", result.map(|result| (result.value, result.arrays)))
+    };
+    let expected = called();
+    let is_compiled = run_as_machine_code(function.bound()).is_ok();
+    assert_eq!(called(), expected, "{values:?}\n{source}");
+    is_compiled
 }
 
 /// A variable that no path gives a value, in a loop that is left in its first turn: refused before the run.

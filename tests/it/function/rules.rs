@@ -72,7 +72,6 @@ fn what_is_outside_has_a_rule_and_a_place() {
     check(&page, "def f(*a):\n    return 1\n", &number, "parameter-kinds@1");
     check(&page, "def f(a):\n    yield a\n", &number, "generator-function@2");
     body("x = (i for i in (1, a))\nreturn 1", number.clone(), "generator-expression@3");
-    body("x = None if a < 0 else a\nif x:\n    return 1\nreturn 2", number.clone(), "optional@4");
     body("return f", number.clone(), "function-value@3");
     body("def g(x):\n    return g(x - 1)\nreturn g(a)", number.clone(), "inner-recursion@4");
     body("return range(a)", number.clone(), "range-value@3");

@@ -72,7 +72,7 @@ fn of_numpy() -> Vec<Recorded> {
 
 /// The programs of recorded functions.
 fn functions() -> Vec<Arc<Program>> {
-    let files = ["cases", "exceptions", "features", "library", "random"];
+    let files = ["cases", "exceptions", "features", "library", "none", "random"];
     let mut programs = Vec::new();
     for file in files {
         for case in oracle(&format!("numba_ir/{file}.json")).as_array().expect("a list of functions") {

@@ -341,12 +341,13 @@ mod tests {
     type Interpreted = (&'static str, u32, &'static [(&'static str, u32)]);
 
     /// Recorded calls that compile.
-    const INTERPRETED: [Interpreted; 5] = [
+    const INTERPRETED: [Interpreted; 6] = [
         ("cases", 486, &[("steps", 1)]),
         ("random", 1500, &[]),
         ("features", 365, &[]),
         ("exceptions", 512, &[]),
         ("library", 578, &[]),
+        ("none", 619, &[]),
     ];
 
     #[test]

@@ -175,7 +175,10 @@ impl Evaluate<FunctionOp> for Python<'_> {
                 cells.part(&places(parts, &args[2..])?)?.fill(one.elements()?[0])?;
                 Item::None
             }
-            FunctionOp::Unpack(_) | FunctionOp::ModuleConstant => args[0].clone(),
+            FunctionOp::NotNone(Some(_)) if matches!(args[0], Item::None) => {
+                return Err(Stop::Raised("TypeError".into()));
+            }
+            FunctionOp::Unpack(_) | FunctionOp::ModuleConstant | FunctionOp::NotNone(_) => args[0].clone(),
             FunctionOp::Attribute(name) => attribute(name, &args[0])?,
             FunctionOp::RangeBound => Item::Number(Datum::Int(integer(&args[0])?)),
             FunctionOp::RangeCount => {
@@ -299,6 +302,7 @@ pub(super) fn attribute(name: &str, of: &Item) -> Step<Item> {
 pub(super) fn number(item: &Item) -> Step<Datum> {
     match item {
         Item::Number(number) => Ok(*number),
+        Item::None => Err(Stop::Raised("TypeError".into())),
         _ => Err(Stop::Unknown("number")),
     }
 }
@@ -397,6 +401,9 @@ pub(super) fn compare(op: CompareOp, x: &Item, y: &Item) -> Step<bool> {
             CompareOp::GreaterEqual => x >= y,
             op => (x == y) == (op == CompareOp::Equal),
         },
+        (Item::None, _) | (_, Item::None) if !matches!(op, CompareOp::Equal | CompareOp::NotEqual) => {
+            return Err(Stop::Raised("TypeError".into()));
+        }
         (x, y) => equal(x, y) == (op == CompareOp::Equal),
     })
 }

@@ -1,0 +1,153 @@
+//! None: ways that the types of what is compared with it rule out, and operands that must not be it.
+//!
+//! ```text
+//! y is None       y: none → always    y: a number → never    y: optional(number) → not known
+//! y + 1.0         y: optional(float) → z = notnone y "unsupported operand type(s) for +: …";  z + 1.0
+//! ```
+//!
+//! A way that is never taken leads to no types: `if y is None: y = 1.0` makes a float of what is None or a float. When all
+//! types are known, ways that no type allows are gone from the flow, and so are the blocks behind them.
+
+use super::Instance;
+use super::library::wants_numbers;
+use super::rules::{is_order, sign_of, sign_of_compare, sign_of_unary};
+use crate::function::op::{FunctionOp, none_test};
+use crate::function::types::FunctionType;
+use crate::python::UnaryOp;
+use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, remove_known_ways};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// Where control may go on behind a block.
+enum Ways {
+    All,
+    One(BlockId),
+    /// What is compared has no type yet.
+    NotKnown,
+}
+
+fn ways(instance: &Instance, block: BlockId) -> Ways {
+    let flow = &instance.function.flow;
+    let Tail::Branch { condition, then, orelse } = flow.block(block).tail else { return Ways::All };
+    let Some((value, is_none)) = none_test(flow, condition) else { return Ways::All };
+    match &instance.types[value.index()] {
+        None => Ways::NotKnown,
+        Some(FunctionType::Optional(_)) => Ways::All,
+        Some(of) => Ways::One(if (*of == FunctionType::None) == is_none { then } else { orelse }),
+    }
+}
+
+/// True if control may go from one block to another, as far as its types say.
+fn leads(instance: &Instance, from: BlockId, to: BlockId) -> bool {
+    match ways(instance, from) {
+        Ways::All => true,
+        Ways::One(way) => way == to,
+        Ways::NotKnown => false,
+    }
+}
+
+/// The blocks that control may come to.
+pub(super) fn reached(instance: &Instance) -> Vec<bool> {
+    let flow = &instance.function.flow;
+    let mut reached = vec![false; flow.blocks.len()];
+    let mut work = vec![BlockId(0)];
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut reached[block.index()], true) {
+            let successors = flow.block(block).tail.successors();
+            work.extend(successors.filter(|to| leads(instance, block, *to)));
+        }
+    }
+    reached
+}
+
+/// The operands of a phi that control may come with.
+pub(super) fn operands_of_phi(
+    instance: &Instance,
+    reached: &[bool],
+    block: BlockId,
+    phi: InstId,
+) -> Vec<InstId> {
+    let flow = &instance.function.flow;
+    let args = flow.block(block).predecessors.iter().zip(&flow.inst(phi).args);
+    let comes = |from: BlockId| reached[from.index()] && leads(instance, from, block);
+    args.filter(|(from, _)| comes(**from)).map(|(_, arg)| *arg).collect()
+}
+
+/// Takes the ways out of the flow that its types do not allow, and puts a test before each operand that must not be None.
+pub(super) fn settle_none(instance: &mut Instance) {
+    let flow = &instance.function.flow;
+    let is_gone = |block: BlockId| matches!(ways(instance, block), Ways::One(_) | Ways::NotKnown);
+    if flow.block_ids().any(is_gone) {
+        let mut function = (*instance.function).clone();
+        let types = &instance.types;
+        remove_known_ways(&mut function.flow, |flow, condition| {
+            let (value, is_none) = none_test(flow, condition)?;
+            match types[value.index()].as_ref()? {
+                FunctionType::Optional(_) => None,
+                of => Some((*of == FunctionType::None) == is_none),
+            }
+        });
+        instance.function = Arc::new(function);
+        instance.untyped = instance.function.clone();
+    }
+    if instance.types.iter().flatten().any(|of| matches!(of, FunctionType::Optional(_))) {
+        test_operands(instance);
+    }
+}
+
+fn test_operands(instance: &mut Instance) {
+    let mut function = (*instance.function).clone();
+    let flow = &mut function.flow;
+    for block in flow.block_ids() {
+        // What was tested in this block is known for the rest of it.
+        let mut tested: HashMap<InstId, InstId> = HashMap::new();
+        let mut insts = Vec::with_capacity(flow.block(block).insts.len());
+        for inst in std::mem::take(&mut flow.blocks[block.index()].insts) {
+            for place in 0..flow.inst(inst).args.len() {
+                let arg = flow.inst(inst).args[place];
+                let Some(FunctionType::Optional(of)) = instance.types[arg.index()].clone() else { continue };
+                let Some(message) = message_of_none(instance, flow, inst, place) else { continue };
+                let number = *tested.entry(arg).or_insert_with(|| {
+                    let op = SsaOp::Do(FunctionOp::NotNone(Some(message.into())));
+                    insts.push(flow.add_inst(op, vec![arg], flow.inst(inst).span));
+                    instance.types.push(Some(*of));
+                    insts[insts.len() - 1]
+                });
+                flow.insts[inst.index()].args[place] = number;
+            }
+            insts.push(inst);
+        }
+        flow.blocks[block.index()].insts = insts;
+    }
+    instance.function = Arc::new(function);
+}
+
+/// What an operation says where an operand is None, as CPython has it; none if it takes None.
+fn message_of_none(
+    instance: &Instance,
+    flow: &Flow<FunctionOp>,
+    inst: InstId,
+    place: usize,
+) -> Option<String> {
+    let args = &flow.inst(inst).args;
+    let name = |at: usize| match place == at {
+        true => "NoneType",
+        false => instance.types[args[at].index()].as_ref().map_or("", |of| of.without_none().python_name()),
+    };
+    Some(match flow.operation(inst)? {
+        FunctionOp::Unary(UnaryOp::Not) => return None,
+        FunctionOp::Unary(op) => format!("bad operand type for unary {}: 'NoneType'", sign_of_unary(*op)),
+        FunctionOp::Binary(op) => {
+            format!("unsupported operand type(s) for {}: '{}' and '{}'", sign_of(*op), name(0), name(1))
+        }
+        FunctionOp::Compare(op) if is_order(*op) => {
+            let sign = sign_of_compare(*op);
+            format!("'{sign}' not supported between instances of '{}' and '{}'", name(0), name(1))
+        }
+        FunctionOp::RangeBound => "'NoneType' object cannot be interpreted as an integer".to_owned(),
+        FunctionOp::LibraryFunction(function) if wants_numbers(function.kind()) => {
+            "must be real number, not NoneType".to_owned()
+        }
+        _ => return None,
+    })
+}
