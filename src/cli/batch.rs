@@ -3,11 +3,13 @@
 use crate::cli::args::EvalArgs;
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::{bind, execute, parse, read_text, shown};
+use crate::cli::json_stream::print_json;
 use crate::cli::report::{Phase, Report, Source};
-use crate::cli::{json, json_text, print};
+use crate::cli::{json, json_text};
 use cembra_vm::value::parse::QTypeParseError;
 use cembra_vm::value::{Category, QType, Value};
-use serde_json::{Value as Json, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value as Json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,7 +23,7 @@ pub fn run(file: &Path, args: &EvalArgs) -> ExitCode {
     match cases(file) {
         Ok(cases) => {
             for case in &cases {
-                print(&format!("{}\n", line(case, args)));
+                print_json(&line(case, args));
             }
             ExitCode::SUCCESS
         }
@@ -44,19 +46,34 @@ pub fn cases(file: &Path) -> Result<Vec<Json>, Report> {
     }
 }
 
-/// The result of one case.
-pub fn line(case: &Json, args: &EvalArgs) -> Json {
-    let id = case.get("id").cloned().unwrap_or(Json::Null);
+/// The result of one case: `{"id", "output"}` or `{"id", "error"}`.
+pub struct Line {
+    id: Json,
+    outcome: Result<Value, Json>,
+}
+
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("id", &self.id)?;
+        match &self.outcome {
+            Ok(value) => map.serialize_entry("output", &json::Typed(value))?,
+            Err(error) => map.serialize_entry("error", error)?,
+        }
+        map.end()
+    }
+}
+
+/// Evaluates one case.
+pub fn line(case: &Json, args: &EvalArgs) -> Line {
     // A bug of ours that one case finds is no reason to lose the others.
     let outcome = catch_unwind(AssertUnwindSafe(|| evaluate(case, args)));
-    match outcome.unwrap_or_else(|_| Err(Report::new(Category::Panic, Phase::Eval, BUG))) {
-        Ok(value) => json!({ "id": id, "output": json::typed(&value) }),
-        Err(report) => {
-            let text = case.get("expr").and_then(Json::as_str).unwrap_or_default().to_owned();
-            let source = Source { name: "<expression>".to_owned(), text };
-            json!({ "id": id, "error": report.json(Some(&source)) })
-        }
-    }
+    let outcome = outcome.unwrap_or_else(|_| Err(Report::new(Category::Panic, Phase::Eval, BUG)));
+    let error = |report: Report| {
+        let text = case.get("expr").and_then(Json::as_str).unwrap_or_default().to_owned();
+        report.json(Some(&Source { name: "<expression>".to_owned(), text }))
+    };
+    Line { id: case.get("id").cloned().unwrap_or(Json::Null), outcome: outcome.map_err(error) }
 }
 
 /// Reads `{"qtype": …, "value": …}`.

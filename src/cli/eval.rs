@@ -2,6 +2,7 @@
 
 use crate::cli::args::{EvalArgs, ExprArgs};
 use crate::cli::dump_stages::StageDump;
+use crate::cli::json_stream::print_json;
 use crate::cli::report::{Phase, Report, Source, visible};
 use crate::cli::{input, json, print};
 use crate::compile::{Options, compile};
@@ -34,8 +35,10 @@ pub fn run(eval: &EvalArgs) -> ExitCode {
     };
     match evaluate(args, &source, &eval.budget.budget(), &dump) {
         Ok(value) => {
-            let text = if args.json { json::typed(&value).to_string() } else { plain(&value) };
-            print(&format!("{text}\n"));
+            match args.json {
+                true => print_json(&json::Typed(&value)),
+                false => print(&format!("{}\n", plain(&value))),
+            }
             ExitCode::SUCCESS
         }
         Err(report) => report.print(Some(&source), args.json),

@@ -7,12 +7,13 @@ use crate::cli::field_args::{
     FieldCheckArgs, FieldCommand, FieldConvertArgs, FieldExplainArgs, FieldFormArg, FieldRunArgs,
 };
 use crate::cli::field_batch::run_batch;
-use crate::cli::field_data::{outputs_json, read_data, set_scalars, write_outputs};
+use crate::cli::field_data::{OutputsJson, read_data, set_scalars, write_outputs};
 use crate::cli::field_explain::{explain_json, explain_text, figure};
 use crate::cli::field_plot::{draw_field, plots};
 use crate::cli::field_progress::StepBar;
 use crate::cli::field_tier::{StageFiles, check_backend, field_tier, note_interpreted, programs_text};
 use crate::cli::fit::write;
+use crate::cli::json_stream::print_json;
 use crate::cli::report::{Phase, Report, Source, visible, visible_line};
 use crate::cli::targets::{check_distinct, check_ending};
 use crate::cli::tier_arg::TierArg;
@@ -195,17 +196,13 @@ fn run_one(args: &FieldRunArgs) -> Result<String, FieldFailure> {
         bar.step();
     }
     bar.end();
-    let results = match &args.out {
-        Some(out) => write_outputs(&program, &data, out).map(|()| String::new()).map_err(one)?,
-        None => format!("{}\n", outputs_json(&program, &data)),
-    };
-    let drawn = plots.iter().try_for_each(|(field, picture)| draw_field(&program, *field, &data, picture));
-    if let Err(report) = drawn {
-        // Results that cannot be drawn are results.
-        print(&results);
-        return Err(one(report));
+    // Results that cannot be drawn are results.
+    match &args.out {
+        Some(out) => write_outputs(&program, &data, out).map_err(one)?,
+        None => print_json(&OutputsJson(&program, &data)),
     }
-    Ok(results)
+    let drawn = plots.iter().try_for_each(|(field, picture)| draw_field(&program, *field, &data, picture));
+    drawn.map(|()| String::new()).map_err(one)
 }
 
 /// Says what in a program was hardly meant.

@@ -5,19 +5,22 @@
 
 use crate::backend::{FieldPlan, FieldTier};
 use crate::cli::budget_args::BudgetArgs;
+use crate::cli::field_data::outputs;
+use crate::cli::json_stream::print_json;
 use crate::cli::json_text;
 use crate::cli::report::{Phase, Report};
-use crate::field::json::{read_field_case, write_cells};
-use crate::field::{FieldError, FieldProblem, FieldRole, check_program};
+use crate::field::json::{WrittenCells, read_field_case};
+use crate::field::{FieldData, FieldError, FieldProblem, FieldProgram, check_program};
 use cembra_vm::machine::SharedBudget;
 use cembra_vm::value::Category;
 use cembra_vm::value::budget::Account;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Runs the cases of a file.
+/// Runs the cases of a file, and prints a line for each.
 ///
 /// # Errors
 /// It is no file of cases.
@@ -27,22 +30,44 @@ pub(super) fn run_batch(
     threads: usize,
     tier: &FieldTier,
 ) -> Result<String, Report> {
-    let mut lines = String::new();
     for case in cases(text)? {
         let (name, result) = match read_case(case) {
             Ok(case) => (case["name"].clone(), run_case(&case, (args, budget), threads, tier)),
             Err(problem) => (name_of(case), Err(problem.into())),
         };
-        let line = match result {
-            Ok(outputs) => json!({ "name": name, "outputs": outputs }),
-            Err(error) => json!({
-                "name": name,
-                "error": { "class": error.problem.class(), "message": error.to_string() },
-            }),
-        };
-        lines += &format!("{line}\n");
+        print_json(&CaseLine { name, result });
     }
-    Ok(lines)
+    Ok(String::new())
+}
+
+/// The line of a case: `{"name", "outputs": {name: {"data"}}}`, or with an error in place of the outputs.
+struct CaseLine {
+    name: Json,
+    result: Result<(FieldProgram, FieldData), FieldError>,
+}
+
+impl Serialize for CaseLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("name", &self.name)?;
+        match &self.result {
+            Ok((program, data)) => map.serialize_entry("outputs", &Outputs(program, data))?,
+            Err(error) => {
+                let error = json!({ "class": error.problem.class(), "message": error.to_string() });
+                map.serialize_entry("error", &error)?;
+            }
+        }
+        map.end()
+    }
+}
+
+struct Outputs<'d>(&'d FieldProgram, &'d FieldData);
+
+impl Serialize for Outputs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let data = |buffer| BTreeMap::from([("data", WrittenCells(buffer))]);
+        serializer.collect_map(outputs(self.0, self.1).map(|(name, buffer)| (name, data(buffer))))
+    }
 }
 
 /// The cases of a file, each as its text: what is wrong in one is no error of the others.
@@ -83,7 +108,7 @@ fn run_case(
     (args, budget): (&BudgetArgs, &Arc<SharedBudget>),
     threads: usize,
     tier: &FieldTier,
-) -> Result<Json, FieldError> {
+) -> Result<(FieldProgram, FieldData), FieldError> {
     let (program, mut data) = read_field_case(case)?;
     check_program(&program).map_err(|mut errors| errors.remove(0))?;
     let account = args.bytes();
@@ -91,10 +116,5 @@ fn run_case(
     data.complete_within(&program, &account)?;
     let plan = FieldPlan::new_within(&program, &data, Some(budget.clone()));
     plan.map_err(|mut errors| errors.remove(0))?.threads(threads).on(tier.clone())?.run(&mut data)?;
-    let mut outputs = Map::new();
-    for field in program.fields.iter().filter(|field| field.role == FieldRole::Output) {
-        let cells = write_cells(&data.fields[&*field.name]);
-        outputs.insert(field.name.to_string(), json!({ "data": cells }));
-    }
-    Ok(Json::Object(outputs))
+    Ok((program, data))
 }

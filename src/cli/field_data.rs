@@ -12,13 +12,13 @@ use crate::columns::npy_source::NpyArray;
 use crate::columns::npz_members::{Member, by_name, members};
 use crate::columns::replace::Output;
 use crate::field::element::{dtype_from_name, dtype_name, dtype_names, integer_of, integer_value};
-use crate::field::json::write_cells;
+use crate::field::json::WrittenCells;
 use crate::field::text::number;
 use crate::field::{FieldBuffer, FieldCells, FieldData, FieldProblem, FieldProgram, FieldRole, TableEntries};
 use cembra_vm::value::array::{MAX_ROWS, cell_size};
 use cembra_vm::value::budget::Account;
 use cembra_vm::value::{ArrayRows, Category, Fault, ScalarType, ScalarValue};
-use serde_json::{Map, Value as Json, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::Write;
 use std::path::Path;
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
@@ -229,7 +229,8 @@ pub(super) fn set_scalars(
     Ok(())
 }
 
-fn outputs<'d>(
+/// The outputs of a program, by name.
+pub(super) fn outputs<'d>(
     program: &'d FieldProgram,
     data: &'d FieldData,
 ) -> impl Iterator<Item = (&'d str, &'d FieldBuffer)> {
@@ -237,16 +238,33 @@ fn outputs<'d>(
     outputs.map(|field| (&*field.name, &data.fields[&*field.name]))
 }
 
-/// The outputs as JSON.
-pub(super) fn outputs_json(program: &FieldProgram, data: &FieldData) -> Json {
-    let one = |(name, buffer): (&str, &FieldBuffer)| {
-        let json = json!({
-            "origin": buffer.origin(), "shape": buffer.shape(), "data": write_cells(buffer),
-        });
-        (name.to_owned(), json)
-    };
-    let outputs: Map<String, Json> = outputs(program, data).map(one).collect();
-    json!({ "outputs": outputs })
+/// The outputs as JSON: `{"outputs": {name: {"origin", "shape", "data"}}}`.
+pub(super) struct OutputsJson<'d>(pub &'d FieldProgram, pub &'d FieldData);
+
+impl Serialize for OutputsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([("outputs", NamedOutputs(self.0, self.1))])
+    }
+}
+
+struct NamedOutputs<'d>(&'d FieldProgram, &'d FieldData);
+
+impl Serialize for NamedOutputs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(outputs(self.0, self.1).map(|(name, buffer)| (name, OutputJson(buffer))))
+    }
+}
+
+struct OutputJson<'d>(&'d FieldBuffer);
+
+impl Serialize for OutputJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("origin", self.0.origin())?;
+        map.serialize_entry("shape", self.0.shape())?;
+        map.serialize_entry("data", &WrittenCells(self.0))?;
+        map.end()
+    }
 }
 
 /// Writes the outputs; an origin that is not zero gets a member of its own.

@@ -9,7 +9,8 @@ use crate::cli::function_args::{
 use crate::cli::function_batch::{check_batch, run_batch};
 use crate::cli::function_call::{Failed, call, compiled, norm_text, options, pyast_text, report, types};
 use crate::cli::function_stage::{checked_stage, compiled_stage, stage_tree};
-use crate::cli::function_value::{large_integer, plain, read_arguments};
+use crate::cli::function_value::{Plain, large_integer, read_arguments};
+use crate::cli::json_stream::{List, print_json};
 use crate::cli::native_cache::native_backends;
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::tier_arg::{SourceArg, TierArg};
@@ -29,6 +30,7 @@ use crate::schema::tree_text;
 use cembra_vm::machine::RunOptions;
 use cembra_vm::program::{dump, text};
 use cembra_vm::value::{Category, Value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -73,6 +75,7 @@ fn source(file: &Path) -> Result<Source, Failed> {
     read_source(file).map_err(|report| (vec![report], None))
 }
 
+/// Calls a function, and prints what it gives.
 fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
     if args.backend != SourceArg::C && args.tier != TierArg::Native {
         return Err(usage("--backend needs --tier native"));
@@ -80,7 +83,10 @@ fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
     if let (Some(file), Some(stage)) = (&args.file, args.from_stage) {
         let (source, values) = (source(file)?, arguments(&args.args)?);
         return match compiled_stage(stage, &source.text, &values, &options(&args.semantics)) {
-            Ok(compiled) => called(args, &compiled, &values, source, &StageDump::default()),
+            Ok(compiled) => {
+                print_called(args.json, &called(args, &compiled, &values, source, &StageDump::default())?);
+                Ok(String::new())
+            }
             Err(reports) => Err((reports, Some(source))),
         };
     }
@@ -96,16 +102,28 @@ fn run_one(args: &FunctionRunArgs) -> Result<String, Failed> {
     };
     let result = called(args, &compiled, &values, source, &dump)?;
     dump.finish().map_err(|report| (vec![report], None))?;
-    Ok(result)
+    print_called(args.json, &result);
+    Ok(String::new())
 }
 
-/// A result as it is printed.
-fn printed(args: &FunctionRunArgs, value: &Value, arrays: &[Value]) -> String {
-    if !args.json {
-        return format!("{}\n", plain(value));
+/// What a call gives: the result, and the arrays after the call.
+struct Called(Value, Vec<Value>);
+
+impl Serialize for Called {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("value", &Plain(&self.0))?;
+        map.serialize_entry("arrays_after", &List(|| self.1.iter().map(Plain)))?;
+        map.end()
     }
-    let arrays: Vec<Json> = arrays.iter().map(plain).collect();
-    format!("{}\n", json!({ "value": plain(value), "arrays_after": arrays }))
+}
+
+/// Prints a result while its text is made.
+fn print_called(is_json: bool, called: &Called) {
+    match is_json {
+        true => print_json(called),
+        false => print_json(&Plain(&called.0)),
+    }
 }
 
 /// A function as libraries take it.
@@ -133,14 +151,14 @@ fn native_call(
     }
 }
 
-/// Calls a compiled function, and prints what it gives.
+/// Calls a compiled function where the options say.
 fn called(
     args: &FunctionRunArgs,
     compiled: &CompiledFunction,
     values: &[Value],
     source: Source,
     dump: &StageDump,
-) -> Result<String, Failed> {
+) -> Result<Called, Failed> {
     let lines = SourceLines::new(&source.text);
     for warning in compiled.warnings() {
         let line = lines.line(warning.span);
@@ -155,7 +173,7 @@ fn called(
         complain("note: the interpreter runs it: a library takes no budget");
     } else if args.tier == TierArg::Native {
         match native_call(args, compiled, values, dump) {
-            Ok(Some((value, arrays))) => return Ok(printed(args, &value, &arrays)),
+            Ok(Some((value, arrays))) => return Ok(Called(value, arrays)),
             // The interpreter raises the same, and knows more about it.
             Ok(None) => {}
             Err(reason) => complain(&format!("note: the interpreter runs it: {reason}")),
@@ -164,7 +182,7 @@ fn called(
     let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (budget, threads) = (args.budget.budget(), args.threads.unwrap_or_else(all));
     match call(compiled, values, RunOptions::new().budget(&budget).threads(threads)) {
-        Ok((value, arrays)) => Ok(printed(args, &value, &arrays)),
+        Ok((value, arrays)) => Ok(Called(value, arrays)),
         Err(error) => Err((vec![call_report(&error)], Some(source))),
     }
 }

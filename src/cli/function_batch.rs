@@ -6,14 +6,16 @@
 use crate::cli::dump_stages::StageDump;
 use crate::cli::eval::read_text;
 use crate::cli::function_call::{Failed, call, compiled};
-use crate::cli::function_value::{read_arguments, recorded};
+use crate::cli::function_value::{Recorded, read_arguments};
+use crate::cli::json_stream::{List, print_json};
 use crate::cli::report::{Phase, Report};
 use crate::function::check::check_function;
 use crate::function::run::{FunctionCallError, python_class, python_message};
 use crate::function::{FunctionError, FunctionModule, FunctionOptions};
 use crate::python::SourceLines;
 use cembra_vm::machine::{Budget, RunOptions};
-use cembra_vm::value::Category;
+use cembra_vm::value::{Category, Value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
@@ -27,27 +29,44 @@ fn cases(file: &Path) -> Result<Vec<Json>, Failed> {
     }
 }
 
-/// Runs the recorded calls of a file: a line a run.
+/// Runs the recorded calls of a file, and prints a line a run.
 ///
 /// # Errors
 /// The file cannot be read.
 pub(super) fn run_batch(file: &Path, options: &FunctionOptions, budget: &Budget) -> Result<String, Failed> {
-    let mut lines = String::new();
     for case in cases(file)? {
         let (id, source) = (&case["id"], case["source"].as_str().unwrap_or_default());
         let entry = case["entry"].as_str().unwrap_or("f");
         let runs = case["runs"].as_array().cloned().unwrap_or_default();
         for (number, run) in runs.iter().enumerate() {
-            let mut line = match run_case(source, entry, run, options, budget) {
-                Ok(line) => line,
-                Err(error) => json!({ "error": error }),
-            };
-            line["id"] = id.clone();
-            line["run"] = json!(number);
-            lines.push_str(&format!("{line}\n"));
+            let outcome = run_case(source, entry, run, options, budget);
+            print_json(&RunLine { outcome, id, number });
         }
     }
-    Ok(lines)
+    Ok(String::new())
+}
+
+/// The line of a run: `{"value", "arrays_after", "id", "run"}`, or with an error in place of the first two.
+struct RunLine<'c> {
+    outcome: Result<(Value, Vec<Value>), Json>,
+    id: &'c Json,
+    number: usize,
+}
+
+impl Serialize for RunLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match &self.outcome {
+            Ok((value, arrays)) => {
+                map.serialize_entry("value", &Recorded(value))?;
+                map.serialize_entry("arrays_after", &List(|| arrays.iter().map(Recorded)))?;
+            }
+            Err(error) => map.serialize_entry("error", error)?,
+        }
+        map.serialize_entry("id", self.id)?;
+        map.serialize_entry("run", &self.number)?;
+        map.end()
+    }
 }
 
 fn run_case(
@@ -56,17 +75,14 @@ fn run_case(
     run: &Json,
     options: &FunctionOptions,
     budget: &Budget,
-) -> Result<Json, Json> {
+) -> Result<(Value, Vec<Value>), Json> {
     let lines = SourceLines::new(source);
     let refused = |what: String| json!({ "class": "TypeError", "message": what, "line": null });
     let values = read_arguments(&run["args"]).map_err(refused)?;
     let function = compiled(source, entry, &values, options, &StageDump::default())
         .map_err(|errors| error_json(&errors, &lines))?;
     match call(&function, &values, RunOptions::new().budget(budget)) {
-        Ok((value, arrays)) => {
-            let arrays: Vec<Json> = arrays.iter().map(recorded).collect();
-            Ok(json!({ "value": recorded(&value), "arrays_after": arrays }))
-        }
+        Ok(result) => Ok(result),
         Err(FunctionCallError::Run(error)) => {
             let line = error.at.as_ref().filter(|at| !at.span.is_unknown()).map(|at| lines.line(at.span));
             Err(json!({ "class": python_class(&error), "message": python_message(&error), "line": line }))

@@ -9,9 +9,11 @@
 //!
 //! Results are printed as JSON of the first forms, and in the form of recorded calls by `--batch`.
 
+use crate::cli::json_stream::{List, Nested};
 use crate::function::library;
 use cembra_vm::value::nd_type::NdType;
 use cembra_vm::value::{NdRows, ScalarType, ScalarValue, Value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -204,36 +206,56 @@ fn collect<'j>(json: &'j Json, shape: &[usize], out: &mut Vec<&'j Json>) -> Resu
     }
 }
 
-/// A value in the form of recorded calls.
+/// A value in the form of recorded calls, as a tree.
 pub fn recorded(value: &Value) -> Json {
-    match value {
-        Value::Scalar(scalar) => match scalar {
-            ScalarValue::Unit => json!({ "t": "none", "v": null }),
-            ScalarValue::Boolean(value) => json!({ "t": "bool", "v": value }),
-            ScalarValue::Int64(value) => json!({ "t": "int", "v": value.to_string() }),
-            ScalarValue::Int32(value) => json!({ "t": "int", "v": value.to_string() }),
-            other => json!({ "t": "float", "v": python_float(other.as_f64().unwrap_or(f64::NAN)) }),
-        },
-        Value::Present(scalar) => recorded(&Value::Scalar(scalar.clone())),
-        Value::Missing(_) => json!({ "t": "none", "v": null }),
-        Value::Tuple(tuple) => {
-            let fields: Vec<Json> = tuple.fields().iter().map(recorded).collect();
-            json!({ "t": "tuple", "v": fields })
+    serde_json::to_value(Recorded(value)).expect("names of objects are texts")
+}
+
+/// A value in the form of recorded calls.
+pub struct Recorded<'v>(pub &'v Value);
+
+impl Serialize for Recorded<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Scalar(scalar) | Value::Present(scalar) => recorded_scalar(scalar).serialize(serializer),
+            Value::Missing(_) => recorded_scalar(&ScalarValue::Unit).serialize(serializer),
+            Value::Tuple(tuple) => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                map.serialize_entry("t", "tuple")?;
+                map.serialize_entry("v", &List(|| tuple.fields().iter().map(Recorded)))?;
+                map.end()
+            }
+            Value::NdArray(rows) => recorded_array(rows, serializer),
+            other => serializer.collect_str(other),
         }
-        Value::NdArray(rows) => {
-            let element = rows.qtype().element();
-            let dtype = if element == ScalarType::Boolean { "bool" } else { element.name() };
-            let text = |scalar: ScalarValue| match unsigned(element, &scalar) {
-                Some(value) => value.to_string(),
-                None => element_text(&scalar),
-            };
-            let data: Vec<String> = rows.view().scalars().map(text).collect();
-            json!({
-                "t": "array", "dtype": dtype.to_ascii_lowercase(), "shape": rows.shape(), "order": "C", "data": data,
-            })
-        }
-        other => json!(other.to_string()),
     }
+}
+
+fn recorded_scalar(scalar: &ScalarValue) -> Json {
+    match scalar {
+        ScalarValue::Unit => json!({ "t": "none", "v": null }),
+        ScalarValue::Boolean(value) => json!({ "t": "bool", "v": value }),
+        ScalarValue::Int64(value) => json!({ "t": "int", "v": value.to_string() }),
+        ScalarValue::Int32(value) => json!({ "t": "int", "v": value.to_string() }),
+        other => json!({ "t": "float", "v": python_float(other.as_f64().unwrap_or(f64::NAN)) }),
+    }
+}
+
+fn recorded_array<S: Serializer>(rows: &NdRows, serializer: S) -> Result<S::Ok, S::Error> {
+    let element = rows.qtype().element();
+    let dtype = if element == ScalarType::Boolean { "bool" } else { element.name() };
+    let text = |scalar: ScalarValue| match unsigned(element, &scalar) {
+        Some(value) => value.to_string(),
+        None => element_text(&scalar),
+    };
+    let view = rows.view();
+    let mut map = serializer.serialize_map(Some(5))?;
+    map.serialize_entry("t", "array")?;
+    map.serialize_entry("dtype", &dtype.to_ascii_lowercase())?;
+    map.serialize_entry("shape", rows.shape())?;
+    map.serialize_entry("order", "C")?;
+    map.serialize_entry("data", &List(|| view.scalars().map(text)))?;
+    map.end()
 }
 
 /// The value of an element of UINT64, whose bits the scalar has.
@@ -270,20 +292,24 @@ pub fn python_float(value: f64) -> String {
 }
 
 /// A value as JSON for people; floats that JSON has not are texts.
-pub fn plain(value: &Value) -> Json {
-    match value {
-        Value::Scalar(ScalarValue::Unit) | Value::Missing(_) => Json::Null,
-        Value::Scalar(scalar) | Value::Present(scalar) => plain_scalar(scalar),
-        Value::Tuple(tuple) => Json::Array(tuple.fields().iter().map(plain).collect()),
-        Value::NdArray(rows) => {
-            let element = rows.qtype().element();
-            let json = |scalar: ScalarValue| match unsigned(element, &scalar) {
-                Some(value) => json!(value),
-                None => plain_scalar(&scalar),
-            };
-            nested(rows.shape(), &mut rows.view().scalars().map(json))
+pub struct Plain<'v>(pub &'v Value);
+
+impl Serialize for Plain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Scalar(ScalarValue::Unit) | Value::Missing(_) => serializer.serialize_unit(),
+            Value::Scalar(scalar) | Value::Present(scalar) => plain_scalar(scalar).serialize(serializer),
+            Value::Tuple(tuple) => serializer.collect_seq(tuple.fields().iter().map(Plain)),
+            Value::NdArray(rows) => {
+                let (view, element) = (rows.view(), rows.qtype().element());
+                let json = |scalar: ScalarValue| match unsigned(element, &scalar) {
+                    Some(value) => json!(value),
+                    None => plain_scalar(&scalar),
+                };
+                Nested { shape: rows.shape(), elements: || view.scalars().map(json) }.serialize(serializer)
+            }
+            other => serializer.collect_str(other),
         }
-        other => json!(other.to_string()),
     }
 }
 
@@ -297,13 +323,5 @@ fn plain_scalar(scalar: &ScalarValue) -> Json {
                 if value.is_finite() { json!(value) } else { json!(python_float(value)) }
             }
         },
-    }
-}
-
-/// The elements that come next, as lists for each axis.
-fn nested(shape: &[usize], elements: &mut dyn Iterator<Item = Json>) -> Json {
-    match shape {
-        [] => elements.next().unwrap_or(Json::Null),
-        [size, rest @ ..] => Json::Array((0..*size).map(|_| nested(rest, elements)).collect()),
     }
 }

@@ -7,21 +7,25 @@ pub mod program;
 pub mod recorded;
 pub mod reports;
 
+use crate::backend::profile::{Measured, Profile};
 use crate::backend::{EvalError, Flags, Plan, State, evaluate_in_parallel, recorded as published};
 use crate::cli::args::{
     BackendArg, GraphCommand, GraphMode, GraphPrintArgs, GraphRunArgs, GraphView, TraceArg,
 };
 use crate::cli::eval::shown;
+use crate::cli::json_stream::print_json;
 use crate::cli::report::{Phase, Report};
 use crate::cli::{batch, print};
 use crate::dag::array_text::{Detail, shape_text, value_text};
 use crate::dag::ir::{compile_nodes, compile_trees};
 use crate::dag::numpy_text::function_text;
 use crate::dag::printing::{Spelling, dag_text, node_text};
-use crate::dag::{Dag, DagError, Node, forest, linearize};
+use crate::dag::{Array, Dag, DagError, Node, forest, linearize};
+use array_json::ArrayJson;
 use cembra_vm::value::{Budget, Category};
 use program::{Engine, Program};
 use reports::{dag_report, eval_report, eval_report_in, read_program};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,7 +90,10 @@ fn evaluate(args: &GraphRunArgs) -> Result<String, Report> {
     };
     result.map_err(|error| eval_report_in(args.compat, error))?;
     let mut text = match (args.json, args.trace) {
-        (true, _) => return Ok(format!("{}\n", json_result(&state, &program, args).map_err(eval_report)?)),
+        (true, _) => {
+            print_json(&json_result(&state, &program, args).map_err(eval_report)?);
+            return Ok(String::new());
+        }
         (false, Some(_)) => String::new(),
         (false, None) => text_result(&state, &program).map_err(eval_report)?,
     };
@@ -151,24 +158,49 @@ fn text_result(state: &State, program: &Program) -> Result<String, EvalError> {
     Ok(text)
 }
 
-fn json_result(state: &State, program: &Program, args: &GraphRunArgs) -> Result<Json, EvalError> {
-    let value =
-        |root: &Node| Ok((root.id().number().to_string(), array_json::array(state.get_node_value(root)?)));
-    let values = program.roots.iter().map(value).collect::<Result<_, EvalError>>()?;
-    let mut json = json!({ "values": Json::Object(values) });
-    if let (true, Some(profile)) = (args.profile, state.profile()) {
-        let node = |node: &crate::backend::profile::Measured| {
-            json!({
-                "node": node.node.number(),
-                "tree": node.tree.map(|tree| tree.number()),
-                "operation": node.operation,
-                "seconds": node.time.as_secs_f64(),
-                "bytes": node.bytes,
-            })
-        };
-        json["profile"] = profile.nodes.iter().map(node).collect();
+/// The values of the roots as JSON: `{"values": {number: array}, "profile"}`.
+struct ResultJson<'s> {
+    values: Vec<(u32, &'s Array)>,
+    profile: Option<&'s Profile>,
+}
+
+impl Serialize for ResultJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("values", &RootsJson(&self.values))?;
+        if let Some(profile) = self.profile {
+            map.serialize_entry("profile", &profile.nodes.iter().map(measured_json).collect::<Vec<_>>())?;
+        }
+        map.end()
     }
-    Ok(json)
+}
+
+struct RootsJson<'s>(&'s [(u32, &'s Array)]);
+
+impl Serialize for RootsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(number, array)| (number.to_string(), ArrayJson(array))))
+    }
+}
+
+fn measured_json(node: &Measured) -> Json {
+    json!({
+        "node": node.node.number(),
+        "tree": node.tree.map(|tree| tree.number()),
+        "operation": node.operation,
+        "seconds": node.time.as_secs_f64(),
+        "bytes": node.bytes,
+    })
+}
+
+fn json_result<'s>(
+    state: &'s State,
+    program: &Program,
+    args: &GraphRunArgs,
+) -> Result<ResultJson<'s>, EvalError> {
+    let value = |root: &Node| Ok((root.id().number(), state.get_node_value(root)?));
+    let values = program.roots.iter().map(value).collect::<Result<_, EvalError>>()?;
+    Ok(ResultJson { values, profile: state.profile().filter(|_| args.profile) })
 }
 
 fn show(args: &GraphPrintArgs) -> Result<String, Report> {

@@ -3,57 +3,78 @@
 //! Floats are numbers (FLOAT32 as the number it is exactly), `"nan"`, `"inf"`, `"-inf"`; missing is
 //! null; UNIT and present are true; BYTES are Latin-1 text; tuples are lists of `{qtype, value}`.
 
+use crate::cli::json_stream::{List, Nested};
 use cembra_vm::value::sequence::SequenceValue;
 use cembra_vm::value::{ArrayRows, Edge, NdRows, NdType, QType, ScalarType, ScalarValue, Value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 /// A value with its type.
-pub fn typed(value: &Value) -> Json {
-    json!({ "qtype": value.qtype().to_string(), "value": payload(value) })
+pub struct Typed<'v>(pub &'v Value);
+
+impl Serialize for Typed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("qtype", &self.0.qtype().to_string())?;
+        map.serialize_entry("value", &Payload(self.0))?;
+        map.end()
+    }
 }
 
 /// A value without its type.
-pub fn payload(value: &Value) -> Json {
-    match value {
-        Value::Scalar(v) | Value::Present(v) => scalar(v),
-        Value::Missing(_) => Json::Null,
-        Value::Edge(_, edge) => match edge.split_points() {
-            _ if edge.is_to_scalar() => json!({ "child_size": edge.child_size() }),
-            Some(points) => json!({ "split_points": points }),
-            None => json!({
-                "mapping": rows(&edge.mapping()),
-                "parent_size": edge.parent_size(),
-            }),
-        },
-        Value::ArrayShape(_, size) => json!({ "size": size }),
-        Value::NdArray(rows) => {
-            let mut cells = rows.view().scalars().map(|value| scalar(&value));
-            match rows.shape().contains(&0) {
-                // Lists without elements do not show every size.
-                true => json!({ "shape": rows.shape(), "values": [] }),
-                false => nested(rows.shape(), &mut cells),
-            }
+pub struct Payload<'v>(pub &'v Value);
+
+impl Serialize for Payload<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Scalar(v) | Value::Present(v) => scalar(v).serialize(serializer),
+            Value::Missing(_) => serializer.serialize_unit(),
+            Value::Edge(_, edge) => write_edge(edge, serializer),
+            Value::ArrayShape(_, size) => serializer.collect_map([("size", size)]),
+            Value::NdArray(rows) => write_nd(rows, serializer),
+            Value::Axes(axes) => serializer.collect_map([("axes", List(|| axes.iter()))]),
+            Value::ScalarShape | Value::OptionalScalarShape => serializer.collect_map([("size", 1)]),
+            Value::Tuple(t) => serializer.collect_seq(t.fields().iter().map(Typed)),
+            Value::Sequence(s) => serializer.collect_seq(s.iter().map(|v| scalar(&v))),
+            Value::Array(_, array) => Rows(array).serialize(serializer),
         }
-        Value::Axes(axes) => json!({ "axes": axes.iter().collect::<Vec<_>>() }),
-        Value::ScalarShape | Value::OptionalScalarShape => json!({ "size": 1 }),
-        Value::Tuple(t) => t.fields().iter().map(typed).collect(),
-        Value::Sequence(s) => s.iter().map(|v| scalar(&v)).collect(),
-        Value::Array(_, array) => rows(array),
     }
 }
 
-/// Lists in lists, one level for each axis.
-fn nested(shape: &[usize], cells: &mut dyn Iterator<Item = Json>) -> Json {
-    match shape {
-        [] => cells.next().unwrap_or(Json::Null),
-        [size, rest @ ..] => (0..*size).map(|_| nested(rest, cells)).collect(),
+fn write_edge<S: Serializer>(edge: &Edge, serializer: S) -> Result<S::Ok, S::Error> {
+    match edge.split_points() {
+        _ if edge.is_to_scalar() => serializer.collect_map([("child_size", edge.child_size())]),
+        Some(points) => serializer.collect_map([("split_points", points)]),
+        None => {
+            let mut map = serializer.serialize_map(Some(2))?;
+            map.serialize_entry("mapping", &Rows(&edge.mapping()))?;
+            map.serialize_entry("parent_size", &edge.parent_size())?;
+            map.end()
+        }
     }
+}
+
+fn write_nd<S: Serializer>(rows: &NdRows, serializer: S) -> Result<S::Ok, S::Error> {
+    if rows.shape().contains(&0) {
+        // Lists without elements do not show every size.
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("shape", rows.shape())?;
+        map.serialize_entry("values", &[(); 0])?;
+        return map.end();
+    }
+    let view = rows.view();
+    let elements = || view.scalars().map(|value| scalar(&value));
+    Nested { shape: rows.shape(), elements }.serialize(serializer)
 }
 
 /// The rows of an array, each without its type.
-pub fn rows(rows: &ArrayRows) -> Json {
-    rows.iter().map(|row| row.map_or(Json::Null, |v| scalar(&v))).collect()
+pub struct Rows<'r>(pub &'r ArrayRows);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|row| row.map(|value| scalar(&value))))
+    }
 }
 
 fn scalar(value: &ScalarValue) -> Json {

@@ -14,7 +14,7 @@
 //! | `model` | [`model`], [`model_batch`], [`model_source`], [`model_result`], [`model_args`], [`model_options`], [`synthetic`] |
 //! | `model fit` | [`fit`], [`fit_args`], [`fit_data`], [`fit_task`], [`fit_result`], [`fit_plot`], [`fit_progress`] |
 //!
-//! [`budget_args`] has the options for budgets.
+//! [`budget_args`] has the options for budgets. `json_stream` prints results as JSON while it makes the text.
 //! [`targets`] checks the names of files that are written, [`signals`] removes unfinished ones.
 //!
 //! Results go to standard output, errors to standard error with the source line; with `--json` both
@@ -57,6 +57,7 @@ pub mod function_value;
 pub mod graph;
 pub mod input;
 pub mod json;
+mod json_stream;
 pub mod json_text;
 pub mod model;
 pub mod model_args;
@@ -82,6 +83,7 @@ use cembra_vm::value::Category;
 use cembra_vm::vector::Level;
 use clap::{CommandFactory, Parser};
 use report::{Phase, Report};
+use std::io::{BufWriter, ErrorKind, StdoutLock, Write};
 use std::process::ExitCode;
 
 /// Runs the command line of this process.
@@ -124,10 +126,14 @@ pub(crate) fn usage_error(command: &str, message: &str) -> ExitCode {
 /// Writes to standard output. A closed pipe ends the program quietly: the reader has all it wants. Any
 /// other failure is an error, because the result is lost.
 pub(crate) fn print(text: &str) {
-    use std::io::{ErrorKind, Write};
+    print_with(|out| out.write_all(text.as_bytes()));
+}
+
+/// The same of what a function writes, a buffer at a time.
+pub(crate) fn print_with(write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> std::io::Result<()>) {
     let written = crate::columns::replace::standard_output().and_then(|out| {
-        let mut out = out.lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        let mut out = BufWriter::with_capacity(1 << 16, out.lock());
+        write(&mut out).and_then(|()| out.flush())
     });
     match written {
         Ok(()) => {}
@@ -142,6 +148,5 @@ pub(crate) fn print(text: &str) {
 
 /// Writes a line to standard error, where a failure can be told to nobody.
 pub(crate) fn complain(text: &str) {
-    use std::io::Write;
     let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -1,10 +1,11 @@
 //! `cembra model`: spectra described in YAML.
 
 use crate::backend::model::CompiledModel;
+use crate::cli::json_stream::print_json;
 use crate::cli::model_args::{
     CheckArgs, EvalModelArgs, ExplainModelArgs, GraphArgs, GraphFormat, ModelArgs, ModelCommand,
 };
-use crate::cli::model_result::{Spectra, outcome, spectrum_json};
+use crate::cli::model_result::{Spectra, SpectrumJson, outcome};
 use crate::cli::model_source::{Failure, failure, model, read, sources, theta, warning_text};
 use crate::cli::report::{Phase, Report};
 use crate::cli::targets::{NamedFile, check_distinct, check_ending};
@@ -23,6 +24,7 @@ use crate::model::schedule::{self, Reason, Schedule, packed};
 use crate::model::to_yaml;
 use crate::model::tree::{Domain, Model};
 use cembra_vm::value::{Category, ScalarType};
+use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -179,8 +181,12 @@ fn eval(args: &EvalModelArgs) -> Result<String, Failure> {
             _ => return Err(not_written(file, "spectra")),
         }
     }
+    if args.json && args.out.is_none() {
+        print_json(&SpectrumJson(&spectrum));
+        return Ok(String::new());
+    }
     let text = match args.json {
-        true => format!("{}\n", spectrum_json(&spectrum)),
+        true => format!("{}\n", json!(SpectrumJson(&spectrum))),
         false if args.components && model.domain != Domain::EnergyTime2D => {
             table(&model, &spectrum, &spectra.components(&theta).map_err(|e| failure(&[e], &[]))?)
         }

@@ -6,7 +6,7 @@
 use crate::cli::eval::{read_text, shown};
 use crate::cli::model_args::EvalModelArgs;
 use crate::cli::model_options::{Evaluator, ModelFiles};
-use crate::cli::model_result::{Spectra, error_json, outcome, spectrum_json};
+use crate::cli::model_result::{Spectra, SpectrumJson, error_json, outcome};
 use crate::cli::report::{Phase, Report};
 use crate::cli::{batch, json_text, print};
 use crate::model::component::Semantics;
@@ -96,7 +96,7 @@ fn results(case: &Json, model: &Model, evaluator: Evaluator, budget: &Budget) ->
     let reasons: Vec<String> = spectra.fallback_reasons().to_vec();
     let result = |(index, eval): (usize, &Json)| {
         let fields = match theta(case, eval, model).and_then(|theta| spectra.spectrum(&theta)) {
-            Ok(spectrum) => spectrum_json(&spectrum),
+            Ok(spectrum) => json!(SpectrumJson(&spectrum)),
             Err(error) => json!({ "error": error_json(&error) }),
         };
         let line = joined(json!({ "eval": index }), fields);

@@ -1,11 +1,13 @@
 //! Results of `cembra model`: spectra by an evaluator, and results and errors as JSON.
 
 use crate::backend::model::{Evaluator, EvaluatorKind};
+use crate::cli::json_stream::List;
 use crate::model::error::{ModelError, ModelErrorKind};
 use crate::model::interpret::{self, ComponentCurve, Spectrum};
 use crate::model::load::Loaded;
 use crate::model::tree::Model;
 use cembra_vm::machine::SharedBudget;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -67,13 +69,19 @@ impl<'m> Spectra<'m> {
 }
 
 /// `{"shape", "output"}`; numbers that JSON has not are texts.
-pub fn spectrum_json(spectrum: &Spectrum) -> Json {
-    let number = |value: &f64| match *value {
-        v if v.is_nan() => json!("nan"),
-        f64::INFINITY => json!("inf"),
-        f64::NEG_INFINITY => json!("-inf"),
-        v => json!(v),
-    };
-    let output: Vec<Json> = spectrum.values.iter().map(number).collect();
-    json!({ "shape": spectrum.shape, "output": output })
+pub struct SpectrumJson<'s>(pub &'s Spectrum);
+
+impl Serialize for SpectrumJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let number = |value: &f64| match *value {
+            v if v.is_nan() => json!("nan"),
+            f64::INFINITY => json!("inf"),
+            f64::NEG_INFINITY => json!("-inf"),
+            v => json!(v),
+        };
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("shape", &self.0.shape)?;
+        map.serialize_entry("output", &List(|| self.0.values.iter().map(number)))?;
+        map.end()
+    }
 }

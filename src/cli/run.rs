@@ -241,7 +241,8 @@ fn in_words(args: &RunArgs, columns: &[OutputColumn], summary: &Summary, bar: &B
 
 fn json(columns: &[OutputColumn], summary: &Summary, bar: &Bar) -> serde_json::Value {
     let head = columns.iter().zip(&summary.head);
-    let cells = head.map(|(column, rows)| (column.name.to_string(), super::json::rows(rows)));
+    let cells =
+        head.map(|(column, rows)| (column.name.to_string(), serde_json::json!(super::json::Rows(rows))));
     serde_json::json!({
         "rows": summary.rows,
         "written": summary.written,

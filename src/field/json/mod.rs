@@ -6,4 +6,4 @@ pub mod values;
 pub mod write;
 
 pub use read::read_field_case;
-pub use write::{write_cells, write_field_program};
+pub use write::{WrittenCells, write_field_program};

@@ -14,6 +14,7 @@ use crate::field::program::{
 use crate::field::sharing::DeclaredNames;
 use cembra_vm::value::ScalarType;
 use hashbrown::HashMap;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
 
 /// Writes a program that was checked. Data fills `data`, `init`, `origin` and `shape`; without it these stay as far as
@@ -42,9 +43,14 @@ pub fn write_field_program(program: &FieldProgram, data: Option<&FieldData>) -> 
     Json::Object(out)
 }
 
-/// The values of a buffer, the last axis fastest.
-pub fn write_cells(buffer: &FieldBuffer) -> Json {
-    buffer.view().scalars().map(|value| write_scalar(&value, buffer.dtype())).collect()
+/// The values of a buffer as a list, the last axis fastest; no tree is made of them before they are written.
+pub struct WrittenCells<'b>(pub &'b FieldBuffer);
+
+impl Serialize for WrittenCells<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let values = self.0.view();
+        serializer.collect_seq(values.scalars().map(|value| write_scalar(&value, self.0.dtype())))
+    }
 }
 
 fn tables(program: &FieldProgram, data: Option<&FieldData>) -> Json {
@@ -85,7 +91,7 @@ fn field(program: &FieldProgram, field: &FieldDeclaration, content: Option<&Fiel
     match content {
         Some(buffer) => {
             let key = if field.role == FieldRole::Input { "data" } else { "init" };
-            json[key] = write_cells(buffer);
+            json[key] = json!(WrittenCells(buffer));
         }
         None => {
             if let Some(fill) = &field.fill {

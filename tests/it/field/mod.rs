@@ -17,7 +17,7 @@ pub mod tiers;
 mod ways;
 
 use cembra::backend::{FieldPlan, FieldTier, run_field_program};
-use cembra::field::json::{read_field_case, write_cells};
+use cembra::field::json::{WrittenCells, read_field_case};
 use cembra::field::{FieldData, FieldError, FieldProgram, FieldRole};
 use serde_json::{Map, Value as Json, json};
 
@@ -55,7 +55,7 @@ fn outputs_on(
 
 fn written(program: &FieldProgram, data: &FieldData) -> Json {
     let outputs = program.fields.iter().filter(|field| field.role == FieldRole::Output);
-    let one = |name: &str| (name.to_owned(), json!({ "data": write_cells(&data.fields[name]) }));
+    let one = |name: &str| (name.to_owned(), json!({ "data": WrittenCells(&data.fields[name]) }));
     Json::Object(outputs.map(|field| one(&field.name)).collect::<Map<_, _>>())
 }
 

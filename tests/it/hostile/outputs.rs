@@ -129,4 +129,47 @@ mod unix {
             assert_eq!(said, "", "{command}");
         }
     }
+    /// What a command prints that is longer than `tail` bytes, and the most memory in kilobytes that it held until these
+    /// were left; nothing where the system does not tell.
+    #[cfg(target_os = "linux")]
+    fn printed_with_peak(command: &mut Command, tail: usize) -> (Vec<u8>, usize) {
+        use std::io::Read;
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the program is built");
+        let mut out = child.stdout.take().expect("it is piped");
+        let mut text = vec![0; tail];
+        out.read_exact(&mut text).expect("the command prints more");
+        // What is left does not fit the pipe and the buffer, so that the command has not ended.
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("it has memory");
+        let peak = line.split_whitespace().nth(1).expect("a number").parse().expect("a number");
+        out.read_to_end(&mut text).expect("the command prints");
+        assert!(child.wait().expect("it ends").success());
+        (text, peak)
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_long_result_takes_no_memory_to_print() {
+        let place = Place::with("f.py", "import numpy as np\n\ndef f(n):\n    return np.zeros(n)\n");
+        let (count, rest) = (4_000_000, 300_000);
+        let run = ["function", "run", "f.py", "f", "--args", "[4000000]"];
+        let json = [&run[..], &["--json"]].concat();
+        let eval = ["eval", "seq.range(4000000)", "--json"];
+        let field = ["field", "run", "p.field"];
+        place.put("p.field", "horizontal I\noutput u[I=0:4000000]\nu = broadcast(0.0, I)\n");
+        let zeros = format!("[0.0{}]", ",0.0".repeat(count - 1));
+        for (args, begin) in [
+            (&run[..], "[0.0,"),
+            (&json, "{\"value\":[0.0,"),
+            (&eval, "{\"qtype\":\"SEQUENCE["),
+            (&field, "{\"outputs\":{\"u\":{\"origin\":[0],\"shape\":[4000000],\"data\":[0.0,"),
+        ] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_cembra"));
+            command.args(args).current_dir(place.path("."));
+            let (text, peak) = printed_with_peak(&mut command, 4 * count - rest);
+            assert!(text.starts_with(begin.as_bytes()), "{args:?}");
+            assert!(args.len() > 6 || args[0] != "function" || text == format!("{zeros}\n").as_bytes());
+            assert!(peak < 160_000, "{args:?}: {peak} kB");
+        }
+    }
 }
