@@ -294,7 +294,7 @@ impl From<ColumnsError> for Report {
                 if !values.is_empty() {
                     report.notes.push(format!("the row has {}", values.join(", ")));
                 }
-                if matches!(row.problem, Problem::Cell { .. }) {
+                if matches!(row.problem, Problem::Cell { .. } | Problem::OutOfRange { .. }) {
                     report.notes.push("--type NAME=TYPE gives a column another type".to_owned());
                 }
                 if !matches!(row.problem, Problem::Missing { .. }) {

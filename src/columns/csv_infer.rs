@@ -20,12 +20,12 @@ pub fn infer<'c>(cells: impl Iterator<Item = &'c [u8]>) -> ScalarType {
 
 fn kind(cell: &[u8]) -> ScalarType {
     let trimmed = cell.trim_ascii();
-    let digits = trimmed.strip_prefix(b"-").or(trimmed.strip_prefix(b"+")).unwrap_or(trimmed);
     match () {
         () if integer(cell).is_some() => ScalarType::Int64,
         // Digits beyond 64 bits would lose some as a float.
-        () if digits.iter().all(u8::is_ascii_digit) => ScalarType::Text,
-        // A number that no float holds is one still: it is an error in its row, and not a text.
+        () if has_only_digits(trimmed) => ScalarType::Text,
+        // A number that no float holds is one still: one cell makes no texts of the numbers around it. It is an error
+        // in its row, which is `is_out_of_range`.
         () if fast_float2::parse::<f64, _>(trimmed).is_ok() => ScalarType::Float64,
         () if boolean(cell).is_some() => ScalarType::Boolean,
         () => ScalarType::Text,
@@ -39,6 +39,22 @@ fn common(a: ScalarType, b: ScalarType) -> ScalarType {
             ScalarType::Float64
         }
         _ => ScalarType::Text,
+    }
+}
+
+/// Digits behind a sign or none, or nothing.
+fn has_only_digits(trimmed: &[u8]) -> bool {
+    let digits = trimmed.strip_prefix(b"-").or(trimmed.strip_prefix(b"+")).unwrap_or(trimmed);
+    digits.iter().all(u8::is_ascii_digit)
+}
+
+/// True if a cell, which does not read as this type, is a number of its kind.
+pub fn is_out_of_range(cell: &[u8], element: ScalarType) -> bool {
+    let trimmed = cell.trim_ascii();
+    match element {
+        ScalarType::Float32 | ScalarType::Float64 => fast_float2::parse::<f64, _>(trimmed).is_ok(),
+        ScalarType::Int32 | ScalarType::Int64 => trimmed.len() > 1 && has_only_digits(trimmed),
+        _ => false,
     }
 }
 

@@ -4,7 +4,7 @@
 //! `.tsv` files) and may stand in double quotes; lines end as they like. An empty cell is missing. Empty
 //! lines are no rows. Types are [told](crate::columns::csv_infer) by the first rows unless they are given.
 
-use crate::columns::csv_infer::{boolean, float, infer, integer};
+use crate::columns::csv_infer::{boolean, float, infer, integer, is_out_of_range};
 use crate::columns::csv_records::{Record, RecordError, Records};
 use crate::columns::error::{ColumnsError, Problem};
 use crate::columns::source::{Column, Rows, Source, check_names};
@@ -232,7 +232,11 @@ fn problem(cell: &[u8], column: &Column) -> Problem {
                 None => text.to_owned(),
                 Some((end, _)) => format!("{}…", &text[..end]),
             };
-            Problem::Cell { column: column.name.clone(), element, text }
+            let column = column.name.clone();
+            match is_out_of_range(cell, element) {
+                true => Problem::OutOfRange { column, element, text },
+                false => Problem::Cell { column, element, text },
+            }
         }
         _ => Problem::NotUtf8 { column: column.name.clone() },
     }

@@ -204,6 +204,15 @@ pub enum Problem {
         /// The cell.
         text: String,
     },
+    /// A cell is a number that the type of its column has not: it would overflow, or vanish.
+    OutOfRange {
+        /// The column.
+        column: Arc<str>,
+        /// Its type.
+        element: ScalarType,
+        /// The cell.
+        text: String,
+    },
     /// A cell is not UTF-8.
     NotUtf8 {
         /// The column.
@@ -237,6 +246,7 @@ impl Problem {
     pub fn category(&self) -> Category {
         match self {
             Problem::Cell { .. }
+            | Problem::OutOfRange { .. }
             | Problem::NotUtf8 { .. }
             | Problem::Cells { .. }
             | Problem::LooseQuote { .. } => Category::Parse,
@@ -250,9 +260,14 @@ impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Problem::Cell { column, element, text } => {
-                let mut shown = String::new();
-                cembra_vm::value::repr::write_text(&mut shown, text);
-                write!(f, "column `{column}`: {shown} is not {element}")
+                write!(f, "column `{column}`: {} is not {element}", quoted(text))
+            }
+            Problem::OutOfRange { column, element, text } => {
+                write!(
+                    f,
+                    "column `{column}`: the number {} is outside the range of {element}",
+                    quoted(text)
+                )
             }
             Problem::NotUtf8 { column } => write!(f, "column `{column}`: the cell is not UTF-8"),
             Problem::Cells { found, expected } => {
@@ -274,6 +289,12 @@ impl std::fmt::Display for Problem {
             },
         }
     }
+}
+
+fn quoted(text: &str) -> String {
+    let mut shown = String::new();
+    cembra_vm::value::repr::write_text(&mut shown, text);
+    shown
 }
 
 impl std::fmt::Display for RowError {
