@@ -271,12 +271,17 @@ impl From<HostError> for Report {
 impl From<ColumnsError> for Report {
     fn from(error: ColumnsError) -> Report {
         let phase = match &error {
-            ColumnsError::Row(_) | ColumnsError::Run(_) => Phase::Eval,
+            ColumnsError::Row(_) | ColumnsError::Run(_) | ColumnsError::EveryRow(_) => Phase::Eval,
             _ => Phase::Compile,
         };
         let mut report = Report::new(error.category(), phase, error.to_string());
         match error {
             ColumnsError::Run(error) => (*error).into(),
+            ColumnsError::EveryRow(error) => {
+                let mut report = Report::from(*error);
+                report.notes.push("no column is read there: every row fails".to_owned());
+                report
+            }
             ColumnsError::Compile(error) => (*error).into(),
             ColumnsError::NotRowWise { span, .. } => report.at(span, ""),
             ColumnsError::WholeFault { span, .. } => {

@@ -169,6 +169,9 @@ pub enum ColumnsError {
     /// The program failed, and not in a row.
     #[error(transparent)]
     Run(Box<RunError>),
+    /// A part of the program that reads no column raises: every row fails.
+    #[error(transparent)]
+    EveryRow(Box<RunError>),
     /// A frame could not be made or read.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -263,11 +266,7 @@ impl std::fmt::Display for Problem {
                 write!(f, "column `{column}`: {} is not {element}", quoted(text))
             }
             Problem::OutOfRange { column, element, text } => {
-                write!(
-                    f,
-                    "column `{column}`: the number {} is outside the range of {element}",
-                    quoted(text)
-                )
+                write!(f, "column `{column}`: the number {} is outside the range of {element}", quoted(text))
             }
             Problem::NotUtf8 { column } => write!(f, "column `{column}`: the cell is not UTF-8"),
             Problem::Cells { found, expected } => {
@@ -339,7 +338,7 @@ impl ColumnsError {
             E::RowCounts { .. } | E::OutputLengths { .. } => Category::SizeMismatch,
             E::TooManyRows { .. } | E::Frame(_) => Category::Limit,
             E::Row(error) => error.problem.category(),
-            E::Run(error) => error.category(),
+            E::Run(error) | E::EveryRow(error) => error.category(),
             E::Bind(_) => Category::InvalidProgram,
         }
     }

@@ -216,8 +216,27 @@ impl Evaluator {
             {
                 self.search(columns, count, error)
             }
-            _ => Err(ColumnsError::Run(Box::new(error))),
+            _ => Err(self.failure_of_no_row(columns, error)?),
         }
+    }
+
+    /// An error that is none of a single row.
+    fn failure_of_no_row(
+        &mut self,
+        columns: &[ArrayRows],
+        error: RunError,
+    ) -> Result<ColumnsError, ColumnsError> {
+        let error = Box::new(error);
+        match self.scope != Scope::AllRows && self.fails_without_rows(columns)? {
+            true => Ok(ColumnsError::EveryRow(error)),
+            false => Ok(ColumnsError::Run(error)),
+        }
+    }
+
+    /// True if a part of the program that reads no column raises.
+    fn fails_without_rows(&mut self, columns: &[ArrayRows]) -> Result<bool, ColumnsError> {
+        let outcome = self.run(&mut slices(columns, 0..0))?;
+        Ok(outcome.is_err_and(|error| matches!(error.kind, RunErrorKind::Fault(_)) && !error.is_exhausted()))
     }
 
     /// The first row that fails, where the error names none: the first half that fails has it.
@@ -229,7 +248,10 @@ impl Evaluator {
     ) -> Result<Failure, ColumnsError> {
         let half = count / 2;
         if count == 1 {
-            return Ok((0, error));
+            return match self.fails_without_rows(columns)? {
+                true => Err(ColumnsError::EveryRow(Box::new(error))),
+                false => Ok((0, error)),
+            };
         }
         if let Err(failure) = self.attempt(&mut slices(columns, 0..half), half)? {
             return Ok(failure);
