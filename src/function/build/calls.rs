@@ -158,6 +158,12 @@ impl Builder<'_> {
         {
             return value;
         }
+        if let ("sum", [iter], [keyword]) = (builtin.name(), args, tree.keywords(keywords))
+            && tree.name(keyword.name) == "start"
+            && let Some(value) = self.sum_from(*iter, keyword.value, span)
+        {
+            return value;
+        }
         let mut positional: Vec<ExprId> = args.to_vec();
         let takes_shape = matches!(
             builtin.kind(),

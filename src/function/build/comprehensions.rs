@@ -109,6 +109,9 @@ impl Builder<'_> {
         args: &[ExprId],
         span: Span,
     ) -> Option<InstId> {
+        if let ("sum", [iter, start]) = (builtin.name(), args) {
+            return self.sum_from(*iter, *start, span);
+        }
         let ([iter], false) = (args, builtin.name().contains('.')) else { return None };
         let kind = builtin.kind();
         let is_any = kind == LibraryKind::Any;
@@ -140,6 +143,23 @@ impl Builder<'_> {
                 self.operation(FunctionOp::LibraryFunction(builtin), vec![list], span)
             }
         })
+    }
+
+    /// `sum(iter, start)`; `None` if something is unpacked, or the start would be computed before what a generator
+    /// expression begins with.
+    pub(super) fn sum_from(&mut self, iter: ExprId, start: ExprId, span: Span) -> Option<InstId> {
+        let kind = |expr| self.tree.expr(expr).kind;
+        let is_plain = matches!(kind(start), ExprKind::Name(_)) || self.constant_value(start).is_some();
+        match (kind(iter), kind(start)) {
+            (ExprKind::Starred(_), _) | (_, ExprKind::Starred(_)) => return None,
+            (ExprKind::Generator(..), _) if !is_plain => return None,
+            _ => {}
+        }
+        let iteration = self.iteration(iter);
+        let (sum, start) = (self.merged(), self.expr(start));
+        self.write(sum, start, span);
+        self.rounds(&iteration, Round::Take(Sink::Sum(sum)), span);
+        Some(self.read(sum, span))
     }
 
     /// `list(iter)`.

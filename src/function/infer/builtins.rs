@@ -121,7 +121,10 @@ fn type_of_sum(name: &str, args: &[FunctionType]) -> Result<FunctionType, Functi
         [FunctionType::Tuple(fields)] if fields.is_empty() => Ok(FunctionType::Int),
         [FunctionType::Tuple(fields)] => joined(fields, name).map(|sum| number_of(&[sum])),
         [_] => Err(type_error("sum() takes a tuple or an array")),
-        _ => Err(type_error(format!("sum() takes one argument here ({} given)", args.len()))),
+        _ => {
+            let takes = if name == "sum" { "what is added up, and a start" } else { "one argument here" };
+            Err(type_error(format!("{name}() takes {takes} ({} arguments given)", args.len())))
+        }
     }
 }
 

@@ -166,6 +166,23 @@ fn functions_take_any_number_of_arguments() {
 }
 
 #[test]
+fn sums_begin_with_their_start() {
+    let of = |value: &str| {
+        format!("def g(n):\n    for i in range(n):\n        yield i * 0.5\ndef f(n):\n    return {value}\n")
+    };
+    check(
+        &of("sum(range(n), 10), sum(range(n), start=n), sum((1, n), 0.5)"),
+        json!([4]),
+        json!([16, 10, 5.5]),
+    );
+    check(&of("sum(g(n), 10), sum((i for i in range(n)), n), sum([], 7)"), json!([4]), json!([13.0, 10, 7]));
+    check(&of("sum([0.1, 0.2, 0.3], 0.3), sum({n: 1}, n)"), json!([4]), json!([0.9000000000000001, 8]));
+    check(&of("sum((i for i in range(n)), n + 1)"), json!([4]), json!("generator-expression"));
+    check(&of("sum(range(n), 1, 2)"), json!([4]), json!("range-value"));
+    check(&of("sum((1, n), 1, 2)"), json!([4]), json!("TypeError"));
+}
+
+#[test]
 fn generators_are_built_where_they_are_iterated_over() {
     let squares = "def g(n):\n    for i in range(n):\n        yield i * i\n";
     let of = |body: &str| format!("{squares}def f(n):\n    {}\n", body.replace('\n', "\n    "));

@@ -84,7 +84,12 @@ impl<'d> Norm<'d> {
         }
         // A sum is one element, to which each value is added when it comes.
         let is_sum = name == "sum";
-        let start = if is_sum { vec![Item::Number(Datum::Int(0))] } else { Vec::new() };
+        let first = rest.first().or(keywords.first().map(|(_, value)| value));
+        let start = match (is_sum, first) {
+            (true, Some(first)) => vec![first.clone().item()?],
+            (true, None) => vec![Item::Number(Datum::Int(0))],
+            _ => Vec::new(),
+        };
         let elements = Rc::new(RefCell::new(start));
         let kept = elements.clone();
         let ends_at = match name {

@@ -2,6 +2,7 @@
 
 use super::cells::Place;
 use super::dictionaries::Dict;
+use super::norm::arithmetic;
 use super::norm_values::Thing;
 use super::python::{Item, element_of, integer, number, range_count, value_of};
 use super::{Step, Stop, library, raise};
@@ -49,6 +50,12 @@ impl Library {
             }
             ("list" | "set", []) => return collected(&self.0, &[]).map(Thing::Item),
             ("dict", []) => return Ok(Thing::Item(Item::Dict(Dict::new()))),
+            ("sum", [of, ..]) if args.len() + keywords.len() == 2 => {
+                let start = args.get(1).unwrap_or_else(|| &keywords[0].1).clone().item()?;
+                let elements = Iterable::of(of.clone())?.elements()?;
+                let sum = elements.iter().try_fold(start, |sum, element| arithmetic("+", &sum, element))?;
+                return Ok(Thing::Item(sum));
+            }
             ("sum" | "min" | "max" | "any" | "all", [Thing::Iterable(of)]) => {
                 return collected(&self.0, &of.elements()?).map(Thing::Item);
             }
