@@ -15,7 +15,7 @@ impl Builder<'_> {
     /// The value of an expression.
     pub(super) fn expr(&mut self, expr: ExprId) -> InstId {
         let span = self.span(expr);
-        if self.is_full() || !self.deeper(span) {
+        if self.is_full(span) || !self.deeper(span) {
             return self.constant(Constant::None, span);
         }
         let value = self.value(expr, span);

@@ -190,6 +190,8 @@ struct Builder<'m> {
     free_reads: HashSet<InstId>,
     /// Expressions around the one at hand.
     depth: usize,
+    /// The limit of instructions was reached.
+    was_full: bool,
     variables: Vec<String>,
     protection: Protection,
     failures: Vec<RaisedFailure>,
@@ -221,6 +223,7 @@ impl<'m> Builder<'m> {
             loop_targets: Vec::new(),
             free_reads: HashSet::new(),
             depth: 0,
+            was_full: false,
             variables: Vec::new(),
             protection: Protection::default(),
             failures: Vec::new(),
@@ -261,19 +264,22 @@ impl<'m> Builder<'m> {
 
     /// Appends an operation to the block at hand.
     fn operation(&mut self, op: FunctionOp, args: Vec<InstId>, span: Span) -> InstId {
-        if self.flow.insts.len() == MAX_INSTRUCTIONS && self.errors.len() < MAX_ERRORS {
-            let problem = FunctionProblem::Limit { name: "function-instructions", limit: MAX_INSTRUCTIONS };
-            self.errors.push(FunctionError::new(problem, span));
-        }
+        self.is_full(span);
         if op.has_effects() {
             self.guard(span);
         }
         self.flow.push(self.block, SsaOp::Do(op), args, span)
     }
 
-    /// True beyond the limit of instructions, where nothing is built any more.
-    fn is_full(&self) -> bool {
-        self.flow.insts.len() > MAX_INSTRUCTIONS
+    /// True at the limit of instructions, where nothing is built any more: what stands there instead means nothing, so
+    /// that the first call that gives true notes the error.
+    fn is_full(&mut self, span: Span) -> bool {
+        let is_full = self.flow.insts.len() >= MAX_INSTRUCTIONS;
+        if is_full && !std::mem::replace(&mut self.was_full, true) {
+            let problem = FunctionProblem::Limit { name: "function-instructions", limit: MAX_INSTRUCTIONS };
+            self.errors.push(FunctionError::new(problem, span));
+        }
+        is_full
     }
 
     fn constant(&mut self, constant: Constant, span: Span) -> InstId {

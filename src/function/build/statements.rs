@@ -18,7 +18,7 @@ impl Builder<'_> {
     fn statement(&mut self, statement: StmtId) {
         let tree = self.tree;
         let span = tree.stmt(statement).span;
-        if self.is_full() || !self.deeper(span) {
+        if self.is_full(span) || !self.deeper(span) {
             return;
         }
         self.build_statement(statement, span);

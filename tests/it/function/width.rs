@@ -183,6 +183,13 @@ fn sums_begin_with_their_start() {
 }
 
 #[test]
+fn nothing_is_said_of_what_stands_beyond_the_limit() {
+    let doubled =
+        (0..17).fold("x + 1".to_owned(), |of, _| format!("(lambda g: g(x) + g(x))(lambda x: {of})"));
+    check(&format!("def f(x):\n    return {doubled}\n"), json!([1]), json!("limit"));
+}
+
+#[test]
 fn generators_are_built_where_they_are_iterated_over() {
     let squares = "def g(n):\n    for i in range(n):\n        yield i * i\n";
     let of = |body: &str| format!("{squares}def f(n):\n    {}\n", body.replace('\n', "\n    "));
