@@ -204,7 +204,8 @@ impl Lowering<'_> {
         Ok(vec![handle])
     }
 
-    /// `np.arange` of floats: as many as numpy counts, at the distance of the first two.
+    /// `np.arange` of floats: as many as numpy counts, at the distance of the first two, which are the start, be it -0.0,
+    /// and the start with the step.
     fn float_range(&mut self, array: ArrayOf, args: &[InstId]) -> Lower<Vec<InstId>> {
         use FunctionType::{Float, Int};
         let bounds: Vec<InstId> = args.iter().map(|arg| self.leaf_as(*arg, &Float)).collect();
@@ -230,6 +231,8 @@ impl Lowering<'_> {
             let value = this.total("math.add", vec![start, way], FLOAT64);
             let is_second = this.total("bool.equal", vec![number, first], BOOLEAN);
             let value = this.select(is_second, second, value, FLOAT64);
+            let is_first = this.total("bool.equal", vec![number, none], BOOLEAN);
+            let value = this.select(is_first, start, value, FLOAT64);
             this.store(&whole, &[number], value, &Float);
             Ok(None)
         })?;

@@ -190,6 +190,14 @@ fn nothing_is_said_of_what_stands_beyond_the_limit() {
 }
 
 #[test]
+fn ranges_of_floats_begin_with_their_start() {
+    let range = "import numpy as np\ndef f(a, b):\n    r = np.arange(a, 1.0, b)\n    return len(r), 1.0 / math.copysign(1.0, r[0]), r[1]\n";
+    let range = format!("import math\n{range}");
+    check(&range, json!([-0.0, 0.25]), json!([4, -1.0, 0.25]));
+    check(&range, json!([0.0, 0.25]), json!([4, 1.0, 0.25]));
+}
+
+#[test]
 fn generators_are_built_where_they_are_iterated_over() {
     let squares = "def g(n):\n    for i in range(n):\n        yield i * i\n";
     let of = |body: &str| format!("{squares}def f(n):\n    {}\n", body.replace('\n', "\n    "));

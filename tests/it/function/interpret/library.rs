@@ -350,7 +350,11 @@ fn array(function: LibraryFunction, args: &[Item], wanted: Option<ScalarType>) -
             let made = Cells::filled(Some(element), &[count.max(0)], Datum::Float(0.0), false)?;
             let second = start + step;
             for at in 0..count {
-                let value = if at == 1 { second } else { start + at as f64 * (second - start) };
+                let value = match at {
+                    0 => start,
+                    1 => second,
+                    at => start + at as f64 * (second - start),
+                };
                 made.set(at as usize, Datum::Float(value))?;
             }
             Ok(Item::Array(made))
