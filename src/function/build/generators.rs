@@ -82,6 +82,15 @@ impl Builder<'_> {
         }
     }
 
+    /// What forbids a generator in `zip`: its values have no places.
+    pub(super) fn rule_of_generator(&self, expr: ExprId) -> Option<&'static str> {
+        match self.tree.expr(expr).kind {
+            ExprKind::Generator(..) => Some("generator-expression"),
+            _ if self.is_generator(expr) && !self.keeps_calls => Some("generator-function"),
+            _ => None,
+        }
+    }
+
     /// The generator that an expression gives, its arguments computed.
     pub(super) fn generator(&mut self, iter: ExprId) -> Option<Generator> {
         if !self.is_generator(iter) {

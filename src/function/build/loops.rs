@@ -196,6 +196,16 @@ impl<'m> Builder<'m> {
                 _ => {}
             }
         }
+        if let Some(rule) = self.rule_of_generator(expr) {
+            let hint = "make a list of it: `list(…)`, or `[…]` in the place of `(…)`";
+            self.unsupported(
+                rule,
+                "a generator is iterated over alone, not together with others",
+                hint,
+                span,
+            );
+            return Iterated::Together(Vec::new());
+        }
         let (base, view) = self.view(expr).unwrap_or((expr, View::Elements));
         let value = self.expr(base);
         let length = self.module.has_dictionaries().then(|| self.library("len", vec![value], span));

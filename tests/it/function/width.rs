@@ -198,6 +198,19 @@ fn ranges_of_floats_begin_with_their_start() {
 }
 
 #[test]
+fn generators_are_not_iterated_over_together() {
+    let of = |iter: &str| {
+        format!(
+            "def g(n):\n    yield n\ndef f(n):\n    s = 0\n    for a, b in {iter}:\n        s += b\n    return s\n"
+        )
+    };
+    check(&of("zip((i for i in range(n)), range(n))"), json!([4]), json!("generator-expression"));
+    check(&of("zip(range(n), g(n))"), json!([4]), json!("generator-function"));
+    check(&of("zip(range(n), list(g(n)))"), json!([4]), json!(4));
+    check(&of("enumerate(g(n))"), json!([4]), json!(4));
+}
+
+#[test]
 fn generators_are_built_where_they_are_iterated_over() {
     let squares = "def g(n):\n    for i in range(n):\n        yield i * i\n";
     let of = |body: &str| format!("{squares}def f(n):\n    {}\n", body.replace('\n', "\n    "));
