@@ -46,7 +46,7 @@ impl Builder<'_> {
         let (parameters, name) = self.parameters(callable);
         let rest_at = parameters.iter().position(|parameter| parameter.is_rest);
         let places = rest_at.unwrap_or(parameters.len());
-        let mut positional = self.positional(tree.expr_list(args));
+        let mut positional = self.positional(tree.expr_list(args))?;
         let rest = positional.split_off(places.min(positional.len()));
         if rest_at.is_none() && !rest.is_empty() {
             let given = places + rest.len();
@@ -88,27 +88,34 @@ impl Builder<'_> {
     }
 
     /// Positional arguments, with those that `*` unpacks.
-    fn positional(&mut self, args: &[ExprId]) -> Vec<Argument> {
+    ///
+    /// # Errors
+    /// As of [`prepare_call`](Self::prepare_call).
+    fn positional(&mut self, args: &[ExprId]) -> Result<Vec<Argument>, InstId> {
         let mut positional = Vec::with_capacity(args.len());
         for arg in args {
             match self.tree.expr(*arg).kind {
                 ExprKind::Starred(tuple) => {
-                    let values = self.spread(tuple);
+                    let values = self.spread(tuple)?;
                     positional.extend(values.into_iter().map(Argument::Value));
                 }
                 _ => positional.push(self.argument(*arg)),
             }
         }
-        positional
+        Ok(positional)
     }
 
     /// The values that `*tuple` stands for: of a tuple that is written out, or of `*args` of a function that is built
     /// in place.
-    pub(super) fn spread(&mut self, tuple: ExprId) -> Vec<InstId> {
+    ///
+    /// # Errors
+    /// The value that stands for another tuple, which is refused: its length is known with the types, when the call is
+    /// built.
+    pub(super) fn spread(&mut self, tuple: ExprId) -> Result<Vec<InstId>, InstId> {
         let (tree, span) = (self.tree, self.span(tuple));
         match tree.expr(tuple).kind {
             ExprKind::Tuple(parts) | ExprKind::List(parts) => {
-                return tree.expr_list(parts).iter().map(|part| self.expr(*part)).collect();
+                return Ok(tree.expr_list(parts).iter().map(|part| self.expr(*part)).collect());
             }
             ExprKind::Name(name) => {
                 if let Resolved::Variable(variable) = self.resolve(tree.name(name))
@@ -117,15 +124,14 @@ impl Builder<'_> {
                     *is_used = true;
                     let length = *length as i64;
                     let whole = self.read(variable, span);
-                    return (0..length).map(|index| self.field(whole, index, span)).collect();
+                    return Ok((0..length).map(|index| self.field(whole, index, span)).collect());
                 }
             }
             _ => {}
         }
-        let message =
-            "`*` unpacks `*args` of a function that is built in place, and tuples that are written out";
-        self.unsupported("starred", message, "write the elements out: `f(t[0], t[1])`", span);
-        Vec::new()
+        let message = "how many values `*` unpacks is known of a tuple that is written out in the call, `*(a, b)`, and of \
+                       `*args` of a function that is built in place";
+        Err(self.unsupported("starred", message, "write the elements out: `f(t[0], t[1])`", span))
     }
 
     /// The tuple of `*args`.

@@ -213,7 +213,10 @@ impl Builder<'_> {
                         return self.unsupported("empty-array", "an array of nothing", "np.zeros(0)", span);
                     }
                 }
-                ExprKind::Starred(tuple) => values.extend(self.spread(tuple)),
+                ExprKind::Starred(tuple) => match self.spread(tuple) {
+                    Ok(spread) => values.extend(spread),
+                    Err(refused) => return refused,
+                },
                 _ => values.push(self.expr(*argument)),
             }
         }

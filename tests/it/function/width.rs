@@ -160,6 +160,12 @@ fn functions_take_any_number_of_arguments() {
         json!([{"tuple": [1, 2]}]),
         json!("starred"),
     );
+    // Nothing is said of arguments that are missing then.
+    let local = "def g(a, b):\n    return a - b\ndef f(n):\n    t = (n, 2)\n    return g(*t)\n";
+    let module = FunctionModule::parse(local).expect("a module");
+    let errors = compile_function(&module, "f", &[FunctionType::Int], &FunctionOptions::default());
+    let rules: Vec<_> = errors.expect_err("it is refused").iter().map(|e| e.problem.rule()).collect();
+    assert_eq!(rules, ["starred"]);
     check("def f(*a):\n    return len(a)\n", json!([1]), json!("parameter-kinds"));
     let assigned = "def h(*a):\n    return len(a)\ndef g(*a):\n    s = 0\n    for i in range(2):\n        s += h(*a)\n        a = (1,)\n    return s\ndef f(n):\n    return g(n, n)\n";
     check(assigned, json!([1]), json!("starred"));
@@ -183,10 +189,16 @@ fn sums_begin_with_their_start() {
 }
 
 #[test]
-fn nothing_is_said_of_what_stands_beyond_the_limit() {
-    let doubled =
-        (0..17).fold("x + 1".to_owned(), |of, _| format!("(lambda g: g(x) + g(x))(lambda x: {of})"));
-    check(&format!("def f(x):\n    return {doubled}\n"), json!([1]), json!("limit"));
+fn generators_are_not_iterated_over_together() {
+    let of = |iter: &str| {
+        format!(
+            "def g(n):\n    yield n\ndef f(n):\n    s = 0\n    for a, b in {iter}:\n        s += b\n    return s\n"
+        )
+    };
+    check(&of("zip((i for i in range(n)), range(n))"), json!([4]), json!("generator-expression"));
+    check(&of("zip(range(n), g(n))"), json!([4]), json!("generator-function"));
+    check(&of("zip(range(n), list(g(n)))"), json!([4]), json!(4));
+    check(&of("enumerate(g(n))"), json!([4]), json!(4));
 }
 
 #[test]
@@ -198,16 +210,10 @@ fn ranges_of_floats_begin_with_their_start() {
 }
 
 #[test]
-fn generators_are_not_iterated_over_together() {
-    let of = |iter: &str| {
-        format!(
-            "def g(n):\n    yield n\ndef f(n):\n    s = 0\n    for a, b in {iter}:\n        s += b\n    return s\n"
-        )
-    };
-    check(&of("zip((i for i in range(n)), range(n))"), json!([4]), json!("generator-expression"));
-    check(&of("zip(range(n), g(n))"), json!([4]), json!("generator-function"));
-    check(&of("zip(range(n), list(g(n)))"), json!([4]), json!(4));
-    check(&of("enumerate(g(n))"), json!([4]), json!(4));
+fn nothing_is_said_of_what_stands_beyond_the_limit() {
+    let doubled =
+        (0..17).fold("x + 1".to_owned(), |of, _| format!("(lambda g: g(x) + g(x))(lambda x: {of})"));
+    check(&format!("def f(x):\n    return {doubled}\n"), json!([1]), json!("limit"));
 }
 
 #[test]
