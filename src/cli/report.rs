@@ -6,7 +6,7 @@ use crate::compile::CompileError;
 use crate::host::HostError;
 use crate::prepare::PrepareError;
 use crate::syntax::SyntaxError;
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use cembra_vm::machine::RunError;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
@@ -16,6 +16,9 @@ use std::process::ExitCode;
 
 /// Places of one error that are shown; of the others there is the number.
 const PLACES_SHOWN: usize = 20;
+
+/// Bytes of a long line that are shown before and behind a place, at least: more than fit a line of a terminal.
+const SHOWN_BYTES: usize = 1_000;
 
 /// When an error was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,48 +91,60 @@ impl Report {
 
     /// The error with its source line, for a terminal or a file.
     pub fn render(&self, source: Option<&Source>, styled: bool) -> String {
-        let window = source.map(|source| self.window(source));
-        let mut group = Level::ERROR
-            .primary_title(visible(&self.message))
-            .id(self.category.name())
-            .elements(source.zip(window).and_then(|(source, window)| self.snippet(source, window)));
-        for note in self.shown().1.iter().chain(&self.notes) {
+        let (labels, more) = self.shown();
+        let title = Level::ERROR.primary_title(visible(&self.message)).id(self.category.name());
+        let mut group = Group::with_title(title);
+        let shown = source.zip(labels.first()).map(|(source, (span, _))| (source, span, self.window(source)));
+        if let Some((source, _, window)) = &shown {
+            group = group.element(self.snippet(source, window.clone()));
+        }
+        for note in more.iter().chain(&self.notes) {
             group = group.element(Level::NOTE.message(visible(note)));
         }
         let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
-        renderer.render(&[group])
+        let text = renderer.render(&[group]);
+        match shown {
+            Some((source, span, window)) => source.with_whole_column(text, span.start, window.start),
+            None => text,
+        }
     }
 
-    /// The bytes of the lines that are shown: rendering takes time for every byte of a text that it is given. The
-    /// line before is one of them, because a place behind a line end is shown at the end of its line.
+    /// The bytes of the lines that are shown: rendering takes time for every byte of a text that it is given, so that far
+    /// ends of long lines are left away. The line before is one of them, because a place behind a line end is shown at
+    /// the end of its line.
     fn window(&self, source: &Source) -> Range<usize> {
-        let text = source.text.as_bytes();
+        let text = &source.text;
         let spans = || self.shown().0.iter().map(|(span, _)| span);
         let first = spans().map(|span| span.start as usize).min().unwrap_or(0).min(text.len());
         let last = spans().map(|span| span.end as usize).max().unwrap_or(0).min(text.len());
-        let line_start =
-            |at: usize| text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let start = line_start(line_start(first).saturating_sub(1));
-        let end = text[last..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| last + at + 1);
-        start..end
+        let line_start = |at: usize| source.before(at).rfind('\n').map_or(0, |end| end + 1);
+        let start = match line_start(first) {
+            own if first - own > 2 * SHOWN_BYTES => text.floor_char_boundary(first - SHOWN_BYTES),
+            own => line_start(own.saturating_sub(1)),
+        };
+        let behind = text.ceil_char_boundary(last);
+        let end = text[behind..].find('\n').map_or(text.len(), |at| behind + at + 1);
+        match end - behind > 2 * SHOWN_BYTES {
+            true => start..text.ceil_char_boundary(behind + SHOWN_BYTES),
+            false => start..end,
+        }
     }
 
     fn snippet<'s>(
         &'s self,
         source: &'s Source,
         window: Range<usize>,
-    ) -> Option<Snippet<'s, annotate_snippets::Annotation<'s>>> {
-        let (labels, _) = self.shown();
-        let text = source.text.get(window.clone()).filter(|_| !labels.is_empty())?;
-        let annotations = labels.iter().enumerate().map(|(index, (span, label))| {
+    ) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
+        let annotations = self.shown().0.iter().enumerate().map(|(index, (span, label))| {
             let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
             let inside = |at: u32| (at as usize).clamp(window.start, window.end) - window.start;
             let (start, end) = (inside(span.start), inside(span.end));
             let annotation = kind.span(start.min(end)..end);
             if label.is_empty() { annotation } else { annotation.label(visible(label)) }
         });
-        let line = 1 + source.text.as_bytes()[..window.start].iter().filter(|byte| **byte == b'\n').count();
-        Some(Snippet::source(text).line_start(line).path(source.name.as_str()).annotations(annotations))
+        let line = 1 + source.before(window.start).matches('\n').count();
+        let text = &source.text[window.clone()];
+        Snippet::source(text).line_start(line).path(source.name.as_str()).annotations(annotations)
     }
 
     /// The error as JSON; places count bytes from 0, lines and columns (of characters) from 1.
@@ -161,15 +176,8 @@ impl Report {
 }
 
 fn place(source: &Source, span: Span, label: &str) -> serde_json::Value {
-    let before = source.text.get(..span.start as usize).unwrap_or(&source.text);
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    serde_json::json!({
-        "start": span.start,
-        "end": span.end,
-        "line": before.matches('\n').count() + 1,
-        "column": before[line_start..].chars().count() + 1,
-        "label": label,
-    })
+    let (line, column) = source.line_and_column(span.start);
+    serde_json::json!({ "start": span.start, "end": span.end, "line": line, "column": column, "label": label })
 }
 
 /// The text an expression came from.
@@ -179,6 +187,31 @@ pub struct Source {
     pub name: String,
     /// The text.
     pub text: String,
+}
+
+impl Source {
+    /// The text before the character that a byte belongs to; all of it, if there is no such byte.
+    fn before(&self, at: usize) -> &str {
+        &self.text[..self.text.floor_char_boundary(at)]
+    }
+
+    /// Line and column of a byte, from 1; columns count characters.
+    fn line_and_column(&self, at: u32) -> (usize, usize) {
+        let before = self.before(at as usize);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+
+    /// A rendered error about a byte, whose column was counted from a byte of its line on, with the column in the line.
+    fn with_whole_column(&self, rendered: String, at: u32, from: usize) -> String {
+        if from == 0 || self.before(from).ends_with('\n') {
+            return rendered;
+        }
+        let (line, column) = self.line_and_column(at);
+        let counted = 1 + self.before(at as usize).get(from..).map_or(0, |part| part.chars().count());
+        let place = |column: usize| format!("{}:{line}:{column}", self.name);
+        rendered.replacen(&place(counted), &place(column), 1)
+    }
 }
 
 /// Text without control characters, so that names from a file cannot steer the terminal.

@@ -23,6 +23,7 @@ use cembra_vm::value::Category;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 /// Runs a command on a schema.
 pub fn run(command: &SchemaCommand) -> ExitCode {
@@ -56,14 +57,14 @@ pub fn run(command: &SchemaCommand) -> ExitCode {
 }
 
 /// A finding with the text it stands in.
-type Located = (Report, Option<Source>);
+type Located = (Report, Option<Rc<Source>>);
 
 fn show(findings: &[Located], is_json: bool) {
     if is_json {
-        let all: Vec<Json> = findings.iter().map(|(report, source)| report.json(source.as_ref())).collect();
+        let all: Vec<Json> = findings.iter().map(|(report, source)| report.json(source.as_deref())).collect();
         return print(&format!("{}\n", json!({ "errors": all })));
     }
-    findings.iter().for_each(|(report, source)| complain(&report.render(source.as_ref(), true)));
+    findings.iter().for_each(|(report, source)| complain(&report.render(source.as_deref(), true)));
 }
 
 /// Reads the schema; its warnings are printed.
@@ -77,13 +78,15 @@ fn load(file: &SchemaFile) -> Result<Schema, Vec<Located>> {
         None => (read_text(path).map_err(|report| vec![(report, None)])?, &beside, Builtins::standard()),
     };
     let reading = read_schema(&text, modules, &builtins);
+    let file_source = Rc::new(Source { name: shown(path), text: text.clone() });
     let located = |finding: &SchemaError| {
         // The module that was asked for is the file; others lie beside it.
         let root = reading.root.clone();
         let source = match finding.module == root {
-            true => Some(Source { name: shown(path), text: text.clone() }),
+            true => Some(file_source.clone()),
             false => {
-                modules(&finding.module).map(|text| Source { name: format!("{}.asdl", finding.module), text })
+                let source = |text| Source { name: format!("{}.asdl", finding.module), text };
+                modules(&finding.module).map(source).map(Rc::new)
             }
         };
         (schema_report(finding), source)
@@ -169,7 +172,7 @@ fn convert(schema: &Schema, args: &SchemaConvertArgs) -> Result<String, Vec<Loca
 
 fn read_document(schema: &Schema, args: &SchemaDocumentArgs) -> Result<Document, Vec<Located>> {
     let root = root_sort(schema, args.root.as_deref()).map_err(|report| vec![(report, None)])?;
-    let source = read_source(&args.document).map_err(|report| vec![(report, None)])?;
+    let source = Rc::new(read_source(&args.document).map_err(|report| vec![(report, None)])?);
     let form = args.from.unwrap_or_else(|| form_of(&source.text));
     let read = match form {
         FormArg::Tree | FormArg::Outline => read_tree,

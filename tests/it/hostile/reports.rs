@@ -2,13 +2,15 @@
 
 use allocation_counter::measure;
 use cembra::cli::model_source::failure;
-use cembra::cli::report::{Report, Source};
+use cembra::cli::report::{Phase, Report, Source};
 use cembra::columns::{OpenOptions, Plan, open};
 use cembra::inspect::LayoutMap;
 use cembra::model::load;
 use cembra::prepare::Prepare;
 use cembra::registry::{Dialect, Registry};
 use cembra::syntax::{Limits, parse_with};
+use cembra::vm::program::instruction::Span;
+use cembra::vm::value::Category;
 use std::time::{Duration, Instant};
 
 /// A text of `count` parts.
@@ -118,5 +120,23 @@ fn long_chains_and_wide_calls() {
         let prepared = Prepare::standard().without_optimizer().run(source).expect("integers");
         let bound = cembra::compile::compile(&prepared, &Default::default()).expect("a frame");
         LayoutMap::new(bound.program());
+    });
+}
+
+#[test]
+fn errors_in_a_long_line() {
+    is_linear("a line with many errors", 200, |count| {
+        let text = repeated(count, |_| "é = Itex(1), ".repeat(20));
+        let part = text.len() / count;
+        let source = Source { name: "long.tree".to_owned(), text };
+        for number in 0..count {
+            let mut report = Report::new(Category::Parse, Phase::Compile, "wrong");
+            let start = number * part + 5;
+            report.labels.push((Span { start: start as u32, end: start as u32 + 4 }, String::new()));
+            let shown = report.render(Some(&source), false);
+            // Each part has 20 characters of two bytes.
+            assert!(shown.contains(&format!("long.tree:1:{}\n", start - 20 * number)), "{shown}");
+            assert!(shown.contains("Itex(1)") && shown.ends_with("^^^^"), "{shown}");
+        }
     });
 }
