@@ -186,7 +186,8 @@ pub(super) fn shown(file: &Path) -> String {
     if is_standard_input(file) { "<standard input>".to_owned() } else { file.display().to_string() }
 }
 
-fn is_standard_input(file: &Path) -> bool {
+/// True for `-`.
+pub(super) fn is_standard_input(file: &Path) -> bool {
     file.as_os_str() == "-"
 }
 

@@ -3,12 +3,12 @@
 //! A schema is a file, whose imports are `NAME.asdl` beside it, or the name of a builtin one: `pyast`,
 //! `norm`, `ussa`, `tssa`, `low`.
 
-use crate::cli::eval::{read_source, read_text, shown};
+use crate::cli::eval::{is_standard_input, read_source, read_text, shown};
 use crate::cli::report::{Phase, Report, Source};
 use crate::cli::schema_args::{
     DocArg, FormArg, SchemaCommand, SchemaConvertArgs, SchemaDocumentArgs, SchemaFile,
 };
-use crate::cli::{complain, print};
+use crate::cli::{complain, print, usage_error};
 use crate::function::norm::NORM;
 use crate::function::stage::schemas::{module_text, stage_builtins};
 use crate::python::PYAST;
@@ -33,6 +33,14 @@ pub fn run(command: &SchemaCommand) -> ExitCode {
         SchemaCommand::Validate(args) => &args.file,
         SchemaCommand::Convert(args) => &args.document.file,
     };
+    let document = match command {
+        SchemaCommand::Validate(args) => Some(&args.document),
+        SchemaCommand::Convert(args) => Some(&args.document.document),
+        SchemaCommand::Check(_) | SchemaCommand::Doc(_) => None,
+    };
+    if [Some(&file.schema), document].iter().all(|path| path.is_some_and(|path| is_standard_input(path))) {
+        return usage_error("schema", "the schema and the document cannot both be standard input");
+    }
     let result = load(file).and_then(|schema| match command {
         SchemaCommand::Check(args) => Ok(summary(&schema, args.file.json)),
         SchemaCommand::Doc(args) => Ok(match args.what {
