@@ -126,7 +126,7 @@ kinds! {
     /// A kernel without anything below it.
     KernelLast { subject: Subject } "kernel-last" "{subject} comes last; a kernel stands above what it convolves";
     /// A kernel whose width may become zero.
-    KernelWidth { subject: Subject, value: f64, min: f64 } "kernel-width" "{subject} must be positive, and its lower bound too if it varies: value {value}, lower bound {min}; write for example [{}, True, 1.0e-6, {}]", value.abs(), 10.0 * value.abs();
+    KernelWidth { subject: Subject, value: f64, min: f64 } "kernel-width" "{subject} must be positive, and its lower bound too if it varies: value {value}, lower bound {min}; {}", width_hint(*value);
     /// An attachment to a parameter that is not there.
     TargetMissing { target: String, available: Vec<String> } "target-missing" "there is no parameter `{target}` to attach to; there are {}", list(available);
     /// Second dynamics of one parameter.
@@ -228,6 +228,17 @@ impl ModelErrorKind {
     /// The error without a place.
     pub fn nowhere(self) -> ModelError {
         ModelError { kind: Box::new(self), place: None }
+    }
+}
+
+/// What to write for a kernel of this width, which is not positive, or has no positive lower bound.
+fn width_hint(width: f64) -> String {
+    match width.abs() {
+        0.0 => {
+            "write for example [1.0, True, 1.0e-6, 10.0], or leave the kernel out: of no width it changes nothing"
+                .to_owned()
+        }
+        width => format!("write for example [{width}, True, 1.0e-6, {}]", 10.0 * width),
     }
 }
 
