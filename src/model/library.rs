@@ -226,6 +226,10 @@ fn axis(node: &Node) -> Result<Vec<f64>, String> {
     if !(2.0..=AXIS_LIMIT as f64).contains(&points) || points.fract() != 0.0 {
         return Err(format!("an axis has 2 to {AXIS_LIMIT} points, not {points}"));
     }
+    // What is infinite by itself is told with the axis.
+    if from.is_finite() && to.is_finite() && !(to - from).is_finite() {
+        return Err(format!("the distance from {from:?} to {to:?} does not fit FLOAT64"));
+    }
     Ok(evenly_spaced(from, to, points as usize))
 }
 
