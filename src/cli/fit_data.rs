@@ -9,9 +9,9 @@
 
 use crate::cli::report::{Phase, Report};
 use crate::columns::format::Format;
-use crate::columns::{NumberArray, read_whole};
+use crate::columns::{NumberArray, OpenOptions, check_numbers, open, read_whole};
 use crate::model::library::Setup;
-use cembra_vm::value::Category;
+use cembra_vm::value::{Category, ScalarType};
 use std::path::Path;
 
 /// How far axes of a model and its data may differ, relative to their length.
@@ -43,8 +43,12 @@ pub fn wrong(message: impl Into<String>) -> Report {
 /// The file cannot be read, or holds no spectrum.
 pub fn read(path: &Path, column: Option<&str>) -> Result<Measurement, Report> {
     let file = path.display().to_string();
+    let format = Format::of(path)?;
+    if let Format::Csv(_) = format {
+        refuse_texts(path, column)?;
+    }
     let arrays = read_whole(path)?;
-    let measurement = match Format::of(path)? {
+    let measurement = match format {
         Format::Npy | Format::Npz => from_arrays(&file, arrays, column)?,
         _ => from_table(&file, arrays, column)?,
     };
@@ -52,6 +56,24 @@ pub fn read(path: &Path, column: Option<&str>) -> Result<Measurement, Report> {
         true => Err(wrong(format!("{file} has no values"))),
         false => Ok(measurement),
     }
+}
+
+/// A cell that is no number makes its column one of texts, which is no axis and no spectrum: refuses it where the column
+/// is the axis, the spectrum, or that of an energy.
+fn refuse_texts(path: &Path, column: Option<&str>) -> Result<(), Report> {
+    let table = open(path, &OpenOptions::default())?;
+    let count = table.columns().len();
+    for (index, found) in table.columns().iter().enumerate() {
+        let is_text = found.element == Some(ScalarType::Text);
+        let is_spectrum = match column {
+            Some(column) => *found.name == *column,
+            None => count == 2 || found.name.trim().parse::<f64>().is_ok(),
+        };
+        if is_text && (index == 0 || is_spectrum) {
+            check_numbers(path, &found.name)?;
+        }
+    }
+    Ok(())
 }
 
 fn empty(file: &str) -> Measurement {

@@ -66,4 +66,4 @@ pub use progress::{Progress, RunOptions, Summary};
 pub use run::Job;
 pub use sink::Sink;
 pub use source::Source;
-pub use whole::{NumberArray, read_whole};
+pub use whole::{NumberArray, check_numbers, read_whole};

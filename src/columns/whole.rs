@@ -18,6 +18,7 @@ use cembra_vm::value::array::MAX_ROWS;
 use cembra_vm::value::{ArrayRows, ScalarType, ScalarValue};
 use std::io::{BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Rows that are read at once.
 const BATCH: usize = 1 << 16;
@@ -31,6 +32,15 @@ pub struct NumberArray {
     pub shape: Vec<usize>,
     /// The numbers; the last index moves fastest. NaN where one is missing.
     pub values: Vec<f64>,
+}
+
+/// Checks that a column of a table, which may have been taken for one of texts, is one of numbers.
+///
+/// # Errors
+/// That cell with its row; or the file cannot be read, or has no such column.
+pub fn check_numbers(path: &Path, column: &Arc<str>) -> Result<(), ColumnsError> {
+    let types = vec![(column.clone(), ScalarType::Float64)];
+    columns(open(path, &OpenOptions { types, ..OpenOptions::default() })?.as_mut()).map(drop)
 }
 
 /// Reads all of a file.
@@ -159,8 +169,9 @@ fn columns(source: &mut dyn Source) -> Result<Vec<NumberArray>, ColumnsError> {
     loop {
         source.read(BATCH, &mut rows)?;
         if let Some((row, problem)) = rows.bad.first() {
+            let line = rows.lines.get(*row).map_or(String::new(), |line| format!(" (line {line})"));
             let row = arrays.first().map_or(0, |a| a.values.len()) + row + 1;
-            return Err(ColumnsError::malformed(source.file(), format!("row {row}: {problem}")));
+            return Err(ColumnsError::malformed(source.file(), format!("row {row}{line}: {problem}")));
         }
         for (array, column) in arrays.iter_mut().zip(&rows.columns) {
             let more = numbers(source.file(), column)?;
