@@ -25,6 +25,18 @@ pub enum FitError {
         /// The value.
         value: f64,
     },
+    /// A negative value, where values are counts.
+    #[error(
+        "the data at row {row}, column {column} are {value}, which is no count; data with Poisson noise are counts"
+    )]
+    NegativeCounts {
+        /// Index of the time, or of the only axis.
+        row: usize,
+        /// Index of the energy.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
     /// A window without points, or beyond the axis.
     #[error("the {axis} window {from}..{to} does not fit an axis of {points} points")]
     Window {

@@ -117,10 +117,11 @@ impl<'m> Problem<'m> {
     /// Checks that all values that count are numbers.
     ///
     /// # Errors
-    /// The first one that is missing or infinite, with its place.
+    /// The first one that is missing or infinite, or negative where they are counts, with its place.
     pub fn check_data(&self) -> Result<(), FitError> {
         let columns = if self.model.domain == Domain::EnergyTime2D { self.model.energy.len() } else { 1 };
-        let is_number = |value: &f64| value.is_finite();
+        let least = if matches!(self.noise, Noise::Poisson { .. }) { 0.0 } else { f64::MIN };
+        let is_number = |value: &f64| (least..=f64::MAX).contains(value);
         let of_row = |row: Range<usize>| Some(row.start + self.data[row].iter().position(|v| !is_number(v))?);
         // Whole rows first, which takes the machine's wide instructions.
         let mut rows = self.times().map(|time| self.row(time));
@@ -128,7 +129,11 @@ impl<'m> Problem<'m> {
         match row.and_then(of_row) {
             None => Ok(()),
             Some(at) => {
-                Err(FitError::DataValue { row: at / columns, column: at % columns, value: self.data[at] })
+                let (row, column, value) = (at / columns, at % columns, self.data[at]);
+                Err(match value.is_finite() {
+                    true => FitError::NegativeCounts { row, column, value },
+                    false => FitError::DataValue { row, column, value },
+                })
             }
         }
     }
