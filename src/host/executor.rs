@@ -276,6 +276,10 @@ impl<I: ?Sized + 'static, O: Output> Model<I, O> {
     }
 
     fn run(&self, frame: &mut Frame, input: &I, budget: &Budget) -> Result<(), HostError> {
+        // Buffers that earlier runs left in the frame count: this run has half of its bytes at least.
+        if frame.alive() > budget.bytes_alive / 2 {
+            *frame = Frame::new(frame.layout())?;
+        }
         for setter in &self.setters {
             setter(input, frame)?;
         }

@@ -1,7 +1,8 @@
 //! Exports: side outputs that an expression asks for by annotation.
 //!
 //! `annotation.export(x, 'name')` has the value of `x` and makes `x` a side output;
-//! `annotation.export_value(x, 'name', y)` has the value of `x` and makes `y` one.
+//! `annotation.export_value(x, 'name', y)` has the value of `x` and makes `y` one. A side output is an expression of its own, as
+//! Arolla has it: it does not know of branches around the annotation.
 
 use crate::expr::graph::Copier;
 use crate::expr::{Expr, GraphError, NodeId};

@@ -15,7 +15,7 @@ use cembra::vm::machine::BoundExpr;
 use cembra::vm::operator::family::Family;
 use cembra::vm::program::Program;
 use cembra::vm::value::qtype::{FLOAT64, INT64};
-use cembra::vm::value::{ArrayClass, ArrayRows, Category, ScalarType, ScalarValue, Value};
+use cembra::vm::value::{ArrayClass, ArrayRows, Budget, Category, ScalarType, ScalarValue, Value};
 use std::collections::HashMap;
 
 fn number() -> Accessors<f64> {
@@ -46,6 +46,22 @@ fn outputs_have_the_type_the_host_reads() {
         message(compile::<f32>("x", plain())),
         "the output is FLOAT64, the host reads FLOAT32; allow_output_casting or force_non_optional_output may help"
     );
+}
+
+#[test]
+fn buffers_of_earlier_runs_leave_a_run_its_bytes() {
+    let text = Accessors::new().with_text("s", |s: &String| s);
+    let expr = parse("strings.replace(strings.upper(s), 'A', 'xyz')", Dialect::Cembra);
+    let model = ModelExecutor::<String, String>::compile(&expr, &text).expect("valid");
+    let mut local = model.local().expect("memory");
+    let (small, large, tight) = ("ab".to_owned(), "a".repeat(200_000), Budget::new().bytes_alive(10_000));
+    for _ in 0..2 {
+        assert_eq!(model.execute_within(&small, &tight).expect("few bytes"), "xyzB");
+        assert_eq!(local.execute_within(&small, &tight).expect("few bytes"), "xyzB");
+        assert_eq!(model.execute(&large).expect("many bytes").len(), 600_000);
+        assert_eq!(local.execute(&large).expect("many bytes").len(), 600_000);
+    }
+    assert_eq!(model.execute_within(&large, &tight).expect_err("too many bytes").category(), Category::Limit);
 }
 
 #[test]

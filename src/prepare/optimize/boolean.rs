@@ -118,7 +118,7 @@ fn mask_of_comparison(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
     Ok(None)
 }
 
-/// A truth value as a literal of the same form, scalar or optional, as another literal.
+/// A truth value as a literal of the same form, scalar or optional, as another value; rows are compared with a scalar.
 fn truth_like(cx: &mut Rewriter<'_>, like: NodeId, value: bool) -> Result<NodeId, LowerError> {
     match cx.draft().qtype_of(like).is_optional() {
         true => cx.literal(Value::from(Some(value))),
@@ -134,12 +134,14 @@ fn mask_of_not(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
 }
 
 fn mask_of_and_or(cx: &mut Rewriter<'_>, id: NodeId) -> Rewritten {
-    let Some((x, literal, true)) = compared_to_truth(cx, id) else { return Ok(None) };
+    let Some((x, _, true)) = compared_to_truth(cx, id) else { return Ok(None) };
     let connectives = [(bools::LOGICAL_AND, core::PRESENCE_AND), (bools::LOGICAL_OR, core::PRESENCE_OR)];
     for (connective, mask) in connectives {
         if let Some([a, b]) = cx.matches::<2>(x, connective) {
-            let a = cx.make(core::EQUAL, &[a, literal], id)?;
-            let b = cx.make(core::EQUAL, &[b, literal], id)?;
+            // Rows may be joined with a single value, which may be missing: each is compared with a literal of its own form.
+            let [x, y] = [truth_like(cx, a, true)?, truth_like(cx, b, true)?];
+            let a = cx.make(core::EQUAL, &[a, x], id)?;
+            let b = cx.make(core::EQUAL, &[b, y], id)?;
             return Ok(Some(cx.make(mask, &[a, b], id)?));
         }
     }

@@ -213,6 +213,36 @@ impl RowsOut<'_> {
         })
     }
 
+    /// Becomes some rows, which are present.
+    ///
+    /// # Errors
+    /// No memory, or the run has to stop.
+    ///
+    /// # Panics
+    /// If there is no row of a number.
+    pub(crate) fn gather(&mut self, rows: &ArrayRows, numbers: &[u32]) -> Result<(), Fault> {
+        let (element, meter) = (rows.element(), self.meter());
+        self.start(element);
+        if !element.is_plain() {
+            let pushed = meter.strides(numbers.len()).try_for_each(|stride| {
+                numbers[stride?].iter().try_for_each(|row| self.push_row_of(rows, *row as usize))
+            });
+            return self.finish(pushed);
+        }
+        self.resize_for_kernel(element, numbers.len())?;
+        with_cell!(element, C => {
+            let (from, to) = (cells::<C>(rows), cells_mut::<C>(self));
+            let gathered = meter.strides(numbers.len()).try_for_each(|stride| {
+                let stride = stride?;
+                let places = to[stride.clone()].iter_mut();
+                places.zip(&numbers[stride]).for_each(|(place, row)| *place = from[*row as usize]);
+                Ok(())
+            });
+            return self.finish(gathered);
+        });
+        Ok(())
+    }
+
     /// Becomes the rows where a mask of as many rows is present.
     ///
     /// # Errors
@@ -403,12 +433,18 @@ mod tests {
             let (element, len) = (ELEMENTS[round % ELEMENTS.len()], rng.usize(..200));
             let share = [1.0, 0.8, 0.1][rng.usize(..3)];
             let rows = random_rows(element, len, share, &mut rng);
-            let mask = random_rows(ScalarType::Unit, len, [1.0, 0.5, 0.0][rng.usize(..3)], &mut rng);
+            let mask = random_rows(ScalarType::Unit, len, [1.0, 0.5, 0.1, 0.0][rng.usize(..4)], &mut rng);
             let chosen = rows.iter().zip(mask.iter()).filter_map(|(row, mask)| mask.map(|_| row));
             let expected = from_rows(element, chosen);
             let found = moved(element, |out| out.choose(&rows, &mask)).expect("memory");
             assert_eq!(found.presence().is_some(), expected.iter().any(|row| row.is_none()));
             assert_eq!(found, expected);
+
+            let mut present: Vec<u32> =
+                (0..len as u32).filter(|row| rows.is_present(*row as usize)).collect();
+            rng.shuffle(&mut present);
+            let found = moved(element, |out| out.gather(&rows, &present)).expect("memory");
+            assert_eq!(found, from_rows(element, present.iter().map(|row| rows.get(*row as usize))));
 
             let other = random_rows(element, rng.usize(..200), share, &mut rng);
             let ends = [rng.usize(..=len), rng.usize(..=other.len())];

@@ -241,10 +241,7 @@ fn unique(family: &Family, args: &[QType]) -> Option<Overload> {
         let rows = call.array(0);
         let mut seen = Distinct::new(rows, call.meter())?;
         seen.number(&mut [])?;
-        for stride in call.meter().strides(seen.len()) {
-            seen.firsts()[stride?].iter().try_for_each(|row| out.push_row_of(rows, *row as usize))?;
-        }
-        Ok(())
+        out.gather(rows, seen.firsts())
     }))
 }
 
