@@ -30,6 +30,19 @@ fn values_are_what_they_were() {
     }
 }
 
+#[cfg(not(feature = "png"))]
+#[test]
+fn pictures_of_pixels_need_a_feature() {
+    let output = Command::new(env!("CARGO_BIN_EXE_cembra"))
+        .args(["model", "fit", "line.yaml", "--data", "line.csv", "--column", "counts", "--plot", "line.png"])
+        .current_dir(crate::support::test_file("cases/model"))
+        .output()
+        .expect("the command starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    let expected = "line.png would be a PNG picture, which needs a build with the feature `png`; a name in .svg does not";
+    assert_eq!((output.status.code(), error.trim_end()), (Some(1), &*format!("error[PARSE]: {expected}")));
+}
+
 #[test]
 fn negative_zero_keeps_its_sign() {
     let (_, json) = run(&["eval", "--json", "x * 1.0", "-i", "x=-0.0"]);
