@@ -232,10 +232,9 @@ impl<'i> Lowering<'i> {
                 None => self.leaves(args[0]),
             },
             FunctionOp::Promote => vec![self.leaf_as(args[0], &FunctionType::Float)],
-            FunctionOp::NotNone(message) => match (self.part(args[0]), self.type_of(args[0])) {
-                (Some(part), _) => return Ok(Some(Lowered::Part(part))),
-                (None, FunctionType::Optional(_)) => vec![self.not_none(args[0], message.as_deref())],
-                (None, _) => self.leaves(args[0]),
+            FunctionOp::NotNone(message) => match self.type_of(args[0]) {
+                FunctionType::Optional(_) => vec![self.not_none(args[0], message.as_deref())],
+                _ => return Ok(self.lowered[args[0].index()].clone()),
             },
         };
         Ok(Some(Lowered::Leaves(leaves)))

@@ -350,3 +350,27 @@ fn an_array_in_a_tuple_is_not_written_by_a_call() {
     let call = "import numpy as np\ndef made(n):\n    if n == 0:\n        return np.zeros(2), 1\n    return made(n - 1)\ndef write(a, n):\n    if n == 0:\n        return 0\n    a[0] += 1\n    return write(a, n - 1)\ndef f(n):\n    b, k = made(2)\n    write(b, 3)\n    return b[0]\n";
     check(call, json!([1]), json!("array-in-tuple"));
 }
+
+#[test]
+fn arguments_that_are_left_out_are_none() {
+    let out = "import numpy as np\ndef f(a, out=None):\n    if out is None:\n        out = np.zeros(2)\n    for i in range(2):\n        out[i] = a[i] * 2\n    return out\n";
+    check(out, json!([[1.0, 2.0]]), json!([2.0, 4.0]));
+    check(out, json!([[1.0, 2.0], [0.0, 0.0]]), json!([2.0, 4.0]));
+    let list = "def f(x, seen=None):\n    if seen is None:\n        seen = [1.0]\n    seen.append(x)\n    return len(seen)\n";
+    check(list, json!([2.0]), json!(2));
+    let scale = "def f(x, scale=None, shift=None):\n    if scale is not None:\n        x = x * scale\n    return x if shift is None else x + shift\n";
+    check(scale, json!([2.0]), json!(2.0));
+    check(scale, json!([2.0, 3.0]), json!(6.0));
+    check(scale, json!([2.0, null, 1.0]), json!(3.0));
+    let tuples = "def f(c):\n    t = (None, 1) if c > 0 else (2.5, 2)\n    p, q = t\n    return q if p is None else p + q\n";
+    check(tuples, json!([1]), json!(1.0));
+    check(tuples, json!([0]), json!(4.5));
+    let ends = "def f(a):\n    lo = hi = None\n    for x in a:\n        lo = x if lo is None else min(lo, x)\n        hi = x if hi is None or x > hi else hi\n    return lo, hi\n";
+    check(ends, json!([[3.0, 1.0, 4.0]]), json!([1.0, 4.0]));
+    let matched = "def f(x, y=None):\n    match y:\n        case None: return x\n        case 1: return x + 1\n        case _: return x + y\n";
+    check(matched, json!([1]), json!(1));
+    check(matched, json!([1, 5]), json!(6));
+    let augmented = "def f(x):\n    s = None\n    if x > 0:\n        s = 1.0\n    s += x\n    return s\n";
+    check(augmented, json!([1.0]), json!(2.0));
+    check(augmented, json!([-1.0]), json!("TypeError"));
+}
