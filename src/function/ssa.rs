@@ -12,7 +12,9 @@ use crate::function::constant::Constant;
 use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::op::FunctionOp;
 use crate::ssa::reaching::{UnboundRead, unbound_reads};
-use crate::ssa::{BlockId, Flow, SsaOp, Tail, VarId, construct, order_blocks, verify_flow};
+use crate::ssa::{
+    BlockId, Flow, SsaOp, Tail, VarId, construct, order_blocks, remove_phis_of_one, verify_flow,
+};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
 use hashbrown::HashMap;
@@ -35,6 +37,11 @@ pub fn to_ssa(mut function: BuiltFunction) -> Result<BuiltFunction, FunctionErro
     }
     guard(&mut function, &unbound);
     construct(&mut function.flow);
+    // A variable that a test has found not to be None is the same variable behind both ways of the test.
+    remove_phis_of_one(&mut function.flow, |flow, value| match flow.operation(value) {
+        Some(FunctionOp::NotNone(_)) => Some(flow.inst(value).args[0]),
+        _ => None,
+    });
     order_blocks(&mut function.flow);
     let stage = |error| FunctionError::new(FunctionProblem::Stage { stage: "ussa", error }, Span::default());
     verify_flow(&function.flow).map_err(stage)?;

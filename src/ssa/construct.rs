@@ -168,6 +168,14 @@ impl<'f, O: SsaOperation> Renaming<'f, O> {
 
 /// Replaces phis whose operands are one value, or the phi itself, until there are none.
 pub fn remove_trivial_phis<O: SsaOperation>(flow: &mut Flow<O>) {
+    remove_phis_of_one(flow, |_, _| None);
+}
+
+/// The same where an operand counts as the value that it passes on, if it does.
+pub fn remove_phis_of_one<O: SsaOperation>(
+    flow: &mut Flow<O>,
+    passes_on: impl Fn(&Flow<O>, InstId) -> Option<InstId>,
+) {
     let mut stands_for: Vec<InstId> = (0..flow.insts.len() as u32).map(InstId).collect();
     let find = |stands_for: &[InstId], mut value: InstId| {
         while stands_for[value.index()] != value {
@@ -183,8 +191,12 @@ pub fn remove_trivial_phis<O: SsaOperation>(flow: &mut Flow<O>) {
                 if stands_for[phi.index()] != phi {
                     continue;
                 }
-                let mut others: Vec<InstId> =
-                    flow.inst(phi).args.iter().map(|arg| find(&stands_for, *arg)).collect();
+                let source = |arg: &InstId| {
+                    let first = find(&stands_for, *arg);
+                    let next = |value: &InstId| passes_on(flow, *value).map(|from| find(&stands_for, from));
+                    std::iter::successors(Some(first), next).last().unwrap_or(first)
+                };
+                let mut others: Vec<InstId> = flow.inst(phi).args.iter().map(source).collect();
                 others.retain(|value| *value != phi);
                 others.dedup();
                 if let [one] = others[..] {

@@ -382,3 +382,19 @@ fn several_elements_of_a_round_are_proven_apart_or_written_serially() {
         }
     }
 }
+
+#[test]
+fn a_test_for_none_in_a_round_changes_no_variable() {
+    let body = ["if t is not None:", "    s += a[i] * t", "else:", "    s += a[i]"];
+    for before in
+        [&["s, t = 0.0, None", "if n > 1:", "    t = 2.0"][..], &["s, t = 0.0, k"], &["s, t = 0.0, None"]]
+    {
+        let args = arguments(500, 400, 3);
+        check("prange(n)", before, &body, "s", &args);
+        assert_eq!(
+            reasons(&function("prange(n)", before, &body, "s"), &args),
+            Vec::<String>::new(),
+            "{before:?}"
+        );
+    }
+}
