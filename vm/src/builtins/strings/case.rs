@@ -4,9 +4,10 @@
 //! capital sigma becomes `ς` at the end of a word and `σ` elsewhere. Mappings are those of the Rust
 //! standard library; letters that Unicode added lately may stay as they are in other implementations.
 
+use crate::array::meter::{Meter, Pace};
 use crate::operator::{Family, KernelCall};
 use crate::value::Fault;
-use crate::value::budget::{Account, reserve_more};
+use crate::value::budget::reserve_more;
 use crate::value::qtype::TEXT;
 
 /// The rows of this file.
@@ -28,42 +29,59 @@ const LONGEST: usize = 12;
 
 fn convert(
     call: &mut KernelCall<'_>,
-    map: fn(&mut String, &str, &dyn Account) -> Result<(), Fault>,
+    map: fn(&mut String, &str, &Meter<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let (text, meter) = (call.text(0), call.meter());
     map(call.text_room(text.len())?, text, meter)
 }
 
-/// Appends what a letter becomes.
-fn push(out: &mut String, letters: impl Iterator<Item = char>, account: &dyn Account) -> Result<(), Fault> {
-    reserve_more(out, LONGEST, account)?;
-    out.extend(letters);
-    Ok(())
+/// A result that grows letter by letter.
+struct Converted<'o, 'm> {
+    out: &'o mut String,
+    meter: &'m Meter<'m>,
+    pace: Pace<'m>,
 }
 
-fn upper(out: &mut String, text: &str, account: &dyn Account) -> Result<(), Fault> {
+impl<'o, 'm> Converted<'o, 'm> {
+    fn new(out: &'o mut String, meter: &'m Meter<'m>) -> Converted<'o, 'm> {
+        Converted { out, meter, pace: meter.pace() }
+    }
+
+    /// Appends what a letter becomes.
+    fn push(&mut self, letters: impl Iterator<Item = char>) -> Result<(), Fault> {
+        reserve_more(self.out, LONGEST, self.meter)?;
+        self.out.extend(letters);
+        self.pace.over(1)
+    }
+}
+
+fn upper(out: &mut String, text: &str, meter: &Meter<'_>) -> Result<(), Fault> {
     match text.is_ascii() {
         true => {
             out.push_str(text);
             out.make_ascii_uppercase();
             Ok(())
         }
-        false => text.chars().try_for_each(|c| push(out, c.to_uppercase(), account)),
+        false => {
+            let mut converted = Converted::new(out, meter);
+            text.chars().try_for_each(|c| converted.push(c.to_uppercase()))
+        }
     }
 }
 
-fn lower(out: &mut String, text: &str, account: &dyn Account) -> Result<(), Fault> {
+fn lower(out: &mut String, text: &str, meter: &Meter<'_>) -> Result<(), Fault> {
     if text.is_ascii() {
         out.push_str(text);
         out.make_ascii_lowercase();
         return Ok(());
     }
+    let mut converted = Converted::new(out, meter);
     text.char_indices().try_for_each(|(at, c)| match c {
         'Σ' => {
             let ends = ends_word(&text[..at], &text[at + c.len_utf8()..]);
-            push(out, std::iter::once(if ends { 'ς' } else { 'σ' }), account)
+            converted.push(std::iter::once(if ends { 'ς' } else { 'σ' }))
         }
-        c => push(out, c.to_lowercase(), account),
+        c => converted.push(c.to_lowercase()),
     })
 }
 
@@ -186,11 +204,10 @@ const CASE_IGNORABLE: [(u32, u32); 464] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::budget::Unlimited;
 
-    fn mapped(map: fn(&mut String, &str, &dyn Account) -> Result<(), Fault>, text: &str) -> String {
+    fn mapped(map: fn(&mut String, &str, &Meter<'_>) -> Result<(), Fault>, text: &str) -> String {
         let mut out = String::new();
-        map(&mut out, text, &Unlimited).expect("short");
+        map(&mut out, text, &Meter::of_default()).expect("short");
         out
     }
 

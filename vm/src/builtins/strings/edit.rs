@@ -3,13 +3,16 @@
 //! Bytes from 0x80 on may be stripped from a BYTES like any others; the original aborts when it meets
 //! one beside a set of characters.
 
+use crate::array::meter::Meter;
+use crate::builtins::strings::pattern::find_next;
 use crate::builtins::strings::search::{index, range};
-use crate::builtins::strings::units::{Ends, OPTIONAL_INT64, StringType, check_length, each_string};
+use crate::builtins::strings::strip::Ends;
+use crate::builtins::strings::units::{OPTIONAL_INT64, StringType, check_length, each_string};
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Family, KernelCall, Overload};
-use crate::value::budget::Account;
 use crate::value::qtype::INT64;
 use crate::value::{Fault, QType, ScalarType};
+use memchr::memmem::Finder;
 
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
@@ -76,7 +79,8 @@ fn strip_row(name: &str, place: &str, ends: Ends) -> Family {
 
 fn strip<S: StringType>(call: &mut KernelCall<'_>, ends: Ends) -> Result<(), Fault> {
     let set = if call.len() > 1 { S::read(call, 1) } else { None };
-    let part = S::read(call, 0).map(|s| S::strip(s, set, ends));
+    let meter = call.meter();
+    let part = S::read(call, 0).map(|s| S::strip(s, set, ends, meter)).transpose()?;
     write::<S>(call, part)
 }
 
@@ -106,22 +110,26 @@ fn replace<S: StringType>(
     s: &S::Str,
     (old, new): (&S::Str, &S::Str),
     limit: usize,
-    account: &dyn Account,
+    meter: &Meter<'_>,
 ) -> Result<(), Fault> {
     let end = S::bytes(s);
+    let finder = Finder::new(S::as_bytes(old));
     let mut length = end;
+    let mut pace = meter.pace();
     let (mut copied, mut search) = (0, Some(0));
     for _ in 0..limit {
-        let found = search.and_then(|from| Some(from + S::find(S::slice(s, from..end), old)?));
-        let Some(at) = found else { break };
+        let Some(from) = search else { break };
+        let Some(found) = find_next(&S::as_bytes(s)[from..], &finder, meter)? else { break };
+        let at = from + found;
+        pace.over(at - copied + S::bytes(new) + 1)?;
         length = length + S::bytes(new) - S::bytes(old);
         check_length(length)?;
-        S::append(out, S::slice(s, copied..at), account)?;
-        S::append(out, new, account)?;
+        S::append(out, S::slice(s, copied..at), meter)?;
+        S::append(out, new, meter)?;
         copied = at + S::bytes(old);
         search = if copied == at { S::next(s, at) } else { Some(copied) };
     }
-    S::append(out, S::slice(s, copied..end), account)
+    S::append(out, S::slice(s, copied..end), meter)
 }
 
 /// The overload for a scalar separator and any mix of scalar and optional parts of its type.
@@ -166,7 +174,6 @@ fn join_kernel<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::budget::Unlimited;
 
     #[test]
     fn replacements() {
@@ -182,11 +189,12 @@ mod tests {
         ];
         for (s, old, new, limit, expected) in cases {
             let mut out = String::new();
-            replace::<Text>(&mut out, s, (old, new), limit, &Unlimited).expect("short");
+            replace::<Text>(&mut out, s, (old, new), limit, &Meter::of_default()).expect("short");
             assert_eq!(out, expected);
         }
         let mut out = Vec::new();
-        replace::<Bytes>(&mut out, "ñ".as_bytes(), (b"", b"."), usize::MAX, &Unlimited).expect("short");
+        replace::<Bytes>(&mut out, "ñ".as_bytes(), (b"", b"."), usize::MAX, &Meter::of_default())
+            .expect("short");
         assert_eq!(out, b".\xc3.\xb1.");
     }
 }

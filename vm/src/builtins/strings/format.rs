@@ -14,6 +14,7 @@
 //! The whole format is checked before anything is looked up: braces, then names, then values. A name
 //! that is none is quoted in the error, where the original quotes what follows it.
 
+use crate::array::meter::{Meter, Scratch};
 use crate::builtins::strings::argument::{FormatArgument, append, formatted_type, make_room, write_result};
 use crate::builtins::strings::digits::{Style, write_float};
 use crate::builtins::strings::printf::write_styled;
@@ -48,14 +49,15 @@ fn format_kernel(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     write_result(call, |call, out| {
         let FormatArgument::Bytes(format) = FormatArgument::read(call, 0) else { return Ok(()) };
         let names = call.text(1);
-        check_names(names, call.len() - 2)?;
+        let positions = positions(names, call.len() - 2, call.meter())?;
         check_format(format)?;
         for piece in Pieces::of(format) {
+            call.meter().poll()?;
             match piece? {
                 Piece::Plain(bytes) => append(out, bytes, call.meter())?,
                 Piece::Field { name, style } => {
-                    let position = names.split(',').position(|other| other.as_bytes() == name);
-                    let position = position.ok_or_else(|| unknown(name))?;
+                    let found = positions.binary_search_by_key(&name, |(other, _)| other.as_bytes());
+                    let (_, position) = positions[found.map_err(|_| unknown(name))?];
                     write_value(out, call, position + 2, style)?;
                 }
             }
@@ -65,14 +67,21 @@ fn format_kernel(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     })
 }
 
-/// The names are different from each other and as many as the values.
-fn check_names(names: &str, values: usize) -> Result<(), Fault> {
-    let each = || names.split(',').filter(|_| !names.is_empty());
-    if each().enumerate().any(|(i, name)| each().take(i).any(|other| other == name)) {
+/// The names in order, each with its position, if they are different from each other and as many as the values.
+fn positions<'n, 'm>(
+    names: &'n str,
+    values: usize,
+    meter: &'m Meter<'_>,
+) -> Result<Scratch<'m, (&'n str, usize)>, Fault> {
+    let each = || names.split(',').filter(|_| !names.is_empty()).zip(0..);
+    let mut positions = meter.vec(each().count())?;
+    each().for_each(|named| positions.push(named));
+    positions.sort_unstable();
+    if positions.windows(2).any(|pair| pair[0].0 == pair[1].0) {
         return Err(refuse(format!("arg names specification '{names}' contains duplicate names")));
     }
-    match each().count() == values {
-        true => Ok(()),
+    match positions.len() == values {
+        true => Ok(positions),
         false => Err(refuse(format!(
             "arg names specification doesn't match number of arguments: {names} (expected #{values})"
         ))),
@@ -260,8 +269,10 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_as_many_as_values() {
-        let check =
-            |names: &str, values: usize| check_names(names, values).map_err(|fault| fault.to_string());
+        let meter = Meter::of_default();
+        let check = |names: &str, values: usize| {
+            positions(names, values, &meter).map(drop).map_err(|fault| fault.to_string())
+        };
         assert_eq!([check("", 0), check("a", 1), check("a,b", 2)], [Ok(()), Ok(()), Ok(())]);
         assert_eq!(check("a,a", 3).unwrap_err(), "arg names specification 'a,a' contains duplicate names");
         assert_eq!(

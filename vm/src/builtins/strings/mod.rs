@@ -3,6 +3,7 @@
 //! | file | operators |
 //! | --- | --- |
 //! | `units` | what TEXT and BYTES have in common: units, offsets, slices |
+//! | `pattern`, `strip` | the search of one string in another; strings without units at their ends |
 //! | `search` | length, find, rfind, contains, count |
 //! | `edit` | substr, replace, strip, lstrip, rstrip, join |
 //! | `case` | upper, lower |
@@ -23,9 +24,11 @@ mod case;
 mod digits;
 mod edit;
 mod format;
+mod pattern;
 mod printf;
 mod scalar;
 mod search;
+mod strip;
 pub(super) mod units;
 mod utf8;
 

@@ -20,7 +20,7 @@ use crate::builtins::strings::digits::{Style, write_byte, write_bytes, write_flo
 use crate::builtins::strings::units::check_length;
 use crate::operator::{Family, KernelCall};
 use crate::value::Fault;
-use crate::value::budget::Account;
+use crate::value::budget::{Account, Exhausted};
 
 /// Largest width and precision of a conversion.
 pub const MAX_WIDTH: u64 = 1 << 20;
@@ -66,6 +66,12 @@ pub enum Refusal {
     Mismatch,
     /// A limit: a width or precision above [`MAX_WIDTH`], a string that is too long, or no memory.
     Limit(Fault),
+}
+
+impl From<Exhausted> for Refusal {
+    fn from(exhausted: Exhausted) -> Refusal {
+        Refusal::Limit(exhausted.into())
+    }
 }
 
 impl From<Fault> for Refusal {
@@ -177,6 +183,7 @@ impl Scanner<'_> {
         while let Some(percent) = self.rest.iter().position(|b| *b == b'%') {
             append(out, &self.rest[..percent], self.account)?;
             self.rest = &self.rest[percent + 1..];
+            self.account.ask()?;
             self.write_conversion(out, arguments)?;
         }
         append(out, self.rest, self.account)?;

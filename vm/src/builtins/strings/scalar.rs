@@ -7,10 +7,11 @@
 //!
 //! The original takes `-0x1` for the float -1 although it refuses `0x1`; here both raise.
 
+use crate::array::meter::Meter;
 use crate::layout::access::Bytes;
 use crate::layout::{PlainSlot, SlotType};
 use crate::operator::{Family, KernelCall};
-use crate::value::budget::{Account, reserve_more};
+use crate::value::budget::reserve_more;
 use crate::value::number::{write_f32, write_f64};
 use crate::value::qtype::{BOOLEAN, BYTES, FLOAT32, FLOAT64, INT32, INT64, TEXT, UNIT};
 use crate::value::{Fault, QType, ScalarType};
@@ -88,17 +89,20 @@ const LONGEST: usize = 5;
 /// Appends bytes between `b'` and `'`. What is UTF-8 stays, quotes and control characters become C
 /// escapes, and so does a hex digit behind one, which C would take for a part of it. Bytes that are
 /// not UTF-8, which the original copies into the TEXT as they are, become escapes as well.
-fn write_bytes(out: &mut String, bytes: &[u8], account: &dyn Account) -> Result<(), Fault> {
-    reserve_more(out, LONGEST, account)?;
+fn write_bytes(out: &mut String, bytes: &[u8], meter: &Meter<'_>) -> Result<(), Fault> {
+    reserve_more(out, LONGEST, meter)?;
     out.push_str("b'");
     let mut after_escape = false;
+    let mut pace = meter.pace();
     for chunk in bytes.utf8_chunks() {
+        pace.over(chunk.invalid().len())?;
         for c in chunk.valid().chars() {
-            reserve_more(out, LONGEST, account)?;
+            reserve_more(out, LONGEST, meter)?;
             after_escape = write_char(out, c, after_escape);
+            pace.over(1)?;
         }
         for byte in chunk.invalid() {
-            reserve_more(out, LONGEST, account)?;
+            reserve_more(out, LONGEST, meter)?;
             write!(out, "\\x{byte:02x}").expect("writing to a string cannot fail");
             after_escape = true;
         }
@@ -184,7 +188,6 @@ fn without_nan_payload(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::budget::Unlimited;
 
     #[test]
     fn floats() {
@@ -239,7 +242,7 @@ mod tests {
         ];
         for (bytes, expected) in cases {
             let mut out = String::new();
-            write_bytes(&mut out, bytes, &Unlimited).expect("short");
+            write_bytes(&mut out, bytes, &Meter::of_default()).expect("short");
             assert_eq!(out, expected);
         }
     }

@@ -8,6 +8,8 @@
 //!                offset  0    1    3    4                            offset 0  1   2   3  4
 //! ```
 
+use crate::array::meter::Meter;
+use crate::builtins::strings::strip::{Ends, strip_bytes, strip_text};
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Family, KernelCall};
@@ -37,17 +39,6 @@ pub fn check_length(bytes: usize) -> Result<(), Fault> {
         }
         _ => Ok(()),
     }
-}
-
-/// Which ends of a string are stripped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends {
-    /// The first units.
-    Start,
-    /// The last units.
-    End,
-    /// Both.
-    Both,
 }
 
 /// TEXT or BYTES. Arguments named `at` are offsets between two units.
@@ -82,8 +73,13 @@ pub trait StringType: SlotType {
     /// Number of units.
     fn units(s: &Self::Str) -> usize;
 
+    /// The bytes of the string.
+    fn as_bytes(s: &Self::Str) -> &[u8];
+
     /// Number of bytes.
-    fn bytes(s: &Self::Str) -> usize;
+    fn bytes(s: &Self::Str) -> usize {
+        Self::as_bytes(s).len()
+    }
 
     /// Offset of a unit, or of the end for the number of units; `None` beyond.
     fn offset(s: &Self::Str, unit: usize) -> Option<usize>;
@@ -94,15 +90,16 @@ pub trait StringType: SlotType {
     /// The part between two offsets.
     fn slice(s: &Self::Str, range: Range<usize>) -> &Self::Str;
 
-    /// Offset of the first occurrence.
-    fn find(s: &Self::Str, part: &Self::Str) -> Option<usize>;
-
-    /// Offset of the last occurrence.
-    fn rfind(s: &Self::Str, part: &Self::Str) -> Option<usize>;
-
-    /// Without the units at its ends that are in the set, or that are white space if there is no set:
-    /// the Unicode property White_Space in a TEXT, the six ASCII characters of C in a BYTES.
-    fn strip<'s>(s: &'s Self::Str, set: Option<&Self::Str>, ends: Ends) -> &'s Self::Str;
+    /// Without the units at its ends that are in the set, or that are white space if there is no set.
+    ///
+    /// # Errors
+    /// The run has to stop, or its memory does not suffice for the set.
+    fn strip<'s>(
+        s: &'s Self::Str,
+        set: Option<&Self::Str>,
+        ends: Ends,
+        meter: &Meter<'_>,
+    ) -> Result<&'s Self::Str, Fault>;
 }
 
 impl StringType for Text {
@@ -128,8 +125,8 @@ impl StringType for Text {
         s.chars().count()
     }
 
-    fn bytes(s: &str) -> usize {
-        s.len()
+    fn as_bytes(s: &str) -> &[u8] {
+        s.as_bytes()
     }
 
     fn offset(s: &str, unit: usize) -> Option<usize> {
@@ -144,21 +141,8 @@ impl StringType for Text {
         &s[range]
     }
 
-    fn find(s: &str, part: &str) -> Option<usize> {
-        s.find(part)
-    }
-
-    fn rfind(s: &str, part: &str) -> Option<usize> {
-        s.rfind(part)
-    }
-
-    fn strip<'s>(s: &'s str, set: Option<&str>, ends: Ends) -> &'s str {
-        let goes = |c: char| set.map_or_else(|| c.is_whitespace(), |set| set.contains(c));
-        match ends {
-            Ends::Start => s.trim_start_matches(goes),
-            Ends::End => s.trim_end_matches(goes),
-            Ends::Both => s.trim_matches(goes),
-        }
+    fn strip<'s>(s: &'s str, set: Option<&str>, ends: Ends, meter: &Meter<'_>) -> Result<&'s str, Fault> {
+        strip_text(s, set, ends, meter)
     }
 }
 
@@ -185,8 +169,8 @@ impl StringType for Bytes {
         s.len()
     }
 
-    fn bytes(s: &[u8]) -> usize {
-        s.len()
+    fn as_bytes(s: &[u8]) -> &[u8] {
+        s
     }
 
     fn offset(s: &[u8], unit: usize) -> Option<usize> {
@@ -201,30 +185,8 @@ impl StringType for Bytes {
         &s[range]
     }
 
-    fn find(s: &[u8], part: &[u8]) -> Option<usize> {
-        match part.is_empty() {
-            true => Some(0),
-            false => s.windows(part.len()).position(|window| window == part),
-        }
-    }
-
-    fn rfind(s: &[u8], part: &[u8]) -> Option<usize> {
-        match part.is_empty() {
-            true => Some(s.len()),
-            false => s.windows(part.len()).rposition(|window| window == part),
-        }
-    }
-
-    fn strip<'s>(s: &'s [u8], set: Option<&[u8]>, ends: Ends) -> &'s [u8] {
-        let stays = |b: &u8| !set.map_or_else(|| matches!(b, b' ' | b'\t'..=b'\r'), |set| set.contains(b));
-        let start = if ends == Ends::End { 0 } else { s.iter().position(stays).unwrap_or(s.len()) };
-        let rest = &s[start..];
-        let end = if ends == Ends::Start {
-            rest.len()
-        } else {
-            rest.iter().rposition(stays).map_or(0, |last| last + 1)
-        };
-        &rest[..end]
+    fn strip<'s>(s: &'s [u8], set: Option<&[u8]>, ends: Ends, meter: &Meter<'_>) -> Result<&'s [u8], Fault> {
+        strip_bytes(s, set, ends, meter)
     }
 }
 
@@ -260,24 +222,5 @@ mod tests {
         assert_eq!([0, 1, 3, 6].map(|at| Text::next(text, at)), [Some(1), Some(3), Some(6), None]);
         assert_eq!([0, 2, 3].map(|unit| Bytes::offset(b"ab", unit)), [Some(0), Some(2), None]);
         assert_eq!([0, 2].map(|at| Bytes::next(b"ab", at)), [Some(1), None]);
-    }
-
-    #[test]
-    fn bytes_are_searched_like_text() {
-        for (s, part) in [("hello", "l"), ("hello", ""), ("", ""), ("", "a"), ("aaa", "aa"), ("a", "aa")] {
-            assert_eq!(Bytes::find(s.as_bytes(), part.as_bytes()), s.find(part));
-            assert_eq!(Bytes::rfind(s.as_bytes(), part.as_bytes()), s.rfind(part));
-        }
-    }
-
-    #[test]
-    fn strip_takes_white_space_or_a_set() {
-        assert_eq!(Text::strip("\u{2003}\u{85} a\u{200b}\u{3000}", None, Ends::Both), "a\u{200b}");
-        assert_eq!(Bytes::strip(b" \x0b\xa0 a\x85 ", None, Ends::Both), b"\xa0 a\x85");
-        for (ends, rest) in [(Ends::Start, "añx"), (Ends::End, "xña"), (Ends::Both, "a")] {
-            assert_eq!(Text::strip("xñañx", Some("ñx"), ends), rest);
-        }
-        assert_eq!(Bytes::strip(b"\xff\xff", Some(b"\xff"), Ends::Both), b"");
-        assert_eq!(Text::strip(" a ", Some(""), Ends::Both), " a ");
     }
 }

@@ -1,10 +1,10 @@
 //! TEXT to bytes and back: `strings.encode`, `strings.decode`. The only encoding is UTF-8.
 
+use crate::array::meter::Meter;
 use crate::builtins::strings::units::{OPTIONAL_BYTES, OPTIONAL_TEXT, StringType};
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Family, KernelCall};
 use crate::value::Fault;
-use crate::value::budget::Account;
 use crate::value::qtype::{BYTES, TEXT};
 
 /// The rows of this file.
@@ -86,12 +86,14 @@ fn replace_invalid(
     out: &mut String,
     bytes: &[u8],
     replacement: &str,
-    account: &dyn Account,
+    meter: &Meter<'_>,
 ) -> Result<(), Fault> {
+    let mut pace = meter.pace();
     for chunk in bytes.utf8_chunks() {
-        Text::append(out, chunk.valid(), account)?;
+        pace.over(chunk.valid().len() + 1)?;
+        Text::append(out, chunk.valid(), meter)?;
         if !chunk.invalid().is_empty() {
-            Text::append(out, replacement, account)?;
+            Text::append(out, replacement, meter)?;
         }
     }
     Ok(())
@@ -100,7 +102,6 @@ fn replace_invalid(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::budget::Unlimited;
 
     #[test]
     fn invalid_bytes() {
@@ -115,7 +116,7 @@ mod tests {
         for (bytes, position, replaced) in cases {
             assert_eq!(checked(bytes).unwrap_err(), invalid(position));
             let mut out = String::new();
-            replace_invalid(&mut out, bytes, "?", &Unlimited).expect("short");
+            replace_invalid(&mut out, bytes, "?", &Meter::of_default()).expect("short");
             assert_eq!(out, replaced);
         }
     }
