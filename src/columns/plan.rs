@@ -123,7 +123,7 @@ impl Plan {
     fn scope(&self, prepared: &Prepared) -> Result<Scope, ColumnsError> {
         let exprs: Vec<&Expr> = self.results.iter().map(|(_, expr)| expr).collect();
         let needs_rows = self.run.batch_rows.is_some() || self.run.on_error != OnError::Fail;
-        match rowwise::check(prepared, &self.registry, &exprs) {
+        match rowwise::check(prepared, &self.registry, &exprs, &self.constants) {
             Ok(RowWise { whole: Some(WholeFault { operator, span }), .. })
                 if self.run.on_error != OnError::Fail =>
             {

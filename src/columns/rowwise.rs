@@ -6,7 +6,7 @@
 //! | a column; an operator of scalars or a function applied to rows, other operands constant | rows |
 //! | the shape of rows | shape: good only for a constant in every row of it |
 //! | whether any row needs a value | need: good only for the jump over the value, which is constant to the rows that need it |
-//! | anything else: aggregations, scans, edges, `array.*`, literal arrays | refused |
+//! | anything else: aggregations, scans, edges, `array.*`, literal arrays, arrays among the inputs | refused |
 //!
 //! An operator works row by row if its overload for arrays is the one that the machine makes of its
 //! overload for scalars. What is not known to work row by row is refused.
@@ -20,6 +20,7 @@ use crate::registry::Registry;
 use cembra_vm::builtins::{aggregate, array, core};
 use cembra_vm::operator::Overload;
 use cembra_vm::program::instruction::Span;
+use cembra_vm::value::Value;
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -51,20 +52,26 @@ pub struct RowWise {
     pub is_unnamed: bool,
 }
 
-/// Checks that every operator works row by row.
+/// Checks that every operator works row by row, and that no array is among the inputs, which are no columns.
 ///
 /// # Errors
-/// The first that does not, as it stands in the expressions.
-pub fn check(prepared: &Prepared, registry: &Registry, exprs: &[&Expr]) -> Result<RowWise, ColumnsError> {
+/// The first operator that does not, or the first such array, as it stands in the expressions.
+pub fn check(
+    prepared: &Prepared,
+    registry: &Registry,
+    exprs: &[&Expr],
+    inputs: &[(Arc<str>, Value)],
+) -> Result<RowWise, ColumnsError> {
     let graph = prepared.graph();
     let mut rates: Vec<Rate> = vec![Rate::Constant; graph.len()];
     let needs = needs(prepared);
     let mut found = RowWise::default();
     for id in graph.post_order(&[prepared.root()]) {
-        rates[id.index()] = match rate(prepared, registry, id, &rates) {
+        let rate = rate(prepared, registry, id, &rates);
+        rates[id.index()] = match rate.filter(|_| array_input(prepared, id, inputs).is_none()) {
             Some(rate) => rate,
             None if needs.contains(&id) && is_need(prepared, id, &rates) => Rate::Need,
-            None => return Err(refused(prepared, id, exprs)),
+            None => return Err(refused(prepared, id, exprs, inputs)),
         };
         found.is_unnamed |= row_errors(prepared, id) == Some(RowErrors::Unnamed);
         if let Some(value) = prepared.draft().jumped_over(id) {
@@ -72,6 +79,14 @@ pub fn check(prepared: &Prepared, registry: &Registry, exprs: &[&Expr]) -> Resul
         }
     }
     Ok(found)
+}
+
+/// The name of a leaf that is an array and not a column.
+fn array_input<'p>(prepared: &'p Prepared, id: NodeId, inputs: &[(Arc<str>, Value)]) -> Option<&'p str> {
+    let Node::Leaf(name) = prepared.graph().node(id) else { return None };
+    prepared.qtype(id).array()?;
+    let name = prepared.graph().name(name);
+    inputs.iter().any(|(input, _)| input == name).then_some(name)
 }
 
 /// What errors of a packed operator say of rows, if it works row by row.
@@ -112,7 +127,7 @@ fn whole_fault(prepared: &Prepared, id: NodeId, exprs: &[&Expr]) -> WholeFault {
 }
 
 /// The error for a node, in the words of the expressions.
-fn refused(prepared: &Prepared, id: NodeId, exprs: &[&Expr]) -> ColumnsError {
+fn refused(prepared: &Prepared, id: NodeId, exprs: &[&Expr], inputs: &[(Arc<str>, Value)]) -> ColumnsError {
     let graph = prepared.graph();
     let span = graph.span(id);
     let what = match graph.operator(id) {
@@ -120,7 +135,10 @@ fn refused(prepared: &Prepared, id: NodeId, exprs: &[&Expr]) -> ColumnsError {
             let operator = written(exprs, span).unwrap_or_else(|| graph.name(lowered).clone());
             format!("`{operator}` does not work row by row")
         }
-        None => "an array of the expression has rows of its own".to_owned(),
+        None => match array_input(prepared, id, inputs) {
+            Some(name) => format!("input `{name}` has rows of its own"),
+            None => "an array of the expression has rows of its own".to_owned(),
+        },
     };
     ColumnsError::NotRowWise { what, span }
 }

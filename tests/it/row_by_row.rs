@@ -84,7 +84,7 @@ fn check(registry: &Registry, operator: &str, types: &[QType]) -> bool {
     let inputs = names.into_iter().zip(types.iter().cloned());
     let Ok(prepared) = Prepare::standard().run(Source::new(expr.clone(), inputs)) else { return false };
     if prepared.qtype(prepared.root()).array().is_none()
-        || rowwise::check(&prepared, registry, &[&expr]).is_err()
+        || rowwise::check(&prepared, registry, &[&expr], &[]).is_err()
     {
         return false;
     }
