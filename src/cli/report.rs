@@ -9,7 +9,7 @@ use crate::syntax::SyntaxError;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use cembra_vm::machine::RunError;
 use cembra_vm::program::instruction::Span;
-use cembra_vm::value::Category;
+use cembra_vm::value::{Category, QType};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::process::ExitCode;
@@ -317,6 +317,12 @@ impl From<ColumnsError> for Report {
             }
             ColumnsError::Compile(error) => (*error).into(),
             ColumnsError::NotRowWise { span, .. } => report.at(span, ""),
+            ColumnsError::OutputType { qtype: QType::Tuple(_), .. } => {
+                report
+                    .notes
+                    .push("the fields can be results of their own: -e 'NAME=FIELD' for each".to_owned());
+                report
+            }
             ColumnsError::WholeFault { span, .. } => {
                 report.notes.push("--on-error null and skip pass over single rows".to_owned());
                 report.at(span, "")

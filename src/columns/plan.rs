@@ -19,7 +19,7 @@ use crate::columns::error::ColumnsError;
 use crate::columns::evaluate::{OnError, Scope};
 use crate::columns::progress::RunOptions;
 use crate::columns::rowwise::{self, RowWise, WholeFault};
-use crate::columns::run::Job;
+use crate::columns::run::{Job, output_column};
 use crate::columns::source::{Source, unreadable};
 use crate::compile::{CompileError, Options, compile};
 use crate::expr::graph::DEFAULT_NODE_LIMIT;
@@ -73,7 +73,7 @@ impl Plan {
     /// Compiles for the columns of these files.
     ///
     /// # Errors
-    /// Two columns or results have one name, an expression is wrong, or it does not work row by row and
+    /// Two columns or results have one name, an expression is wrong or its result no column, or it does not work row by row and
     /// the rows are not one batch.
     pub fn job(self, sources: Vec<Box<dyn Source>>) -> Result<Job, ColumnsError> {
         let mut met = HashSet::new();
@@ -81,9 +81,10 @@ impl Plan {
             return Err(ColumnsError::DuplicateOutput { name: name.clone() });
         }
         let prepared = self.prepared(self.leaf_types(&sources)?)?;
-        let scope = self.scope(&prepared)?;
         let bound = compile(&prepared, &self.compile)?;
         let slots = self.slots(&bound)?;
+        slots.iter().try_for_each(|(name, slot)| output_column(name, slot.qtype()).map(drop))?;
+        let scope = self.scope(&prepared)?;
         Job::new(bound, sources, &slots, &self.constants, (self.run, scope))
     }
 
