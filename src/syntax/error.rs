@@ -180,7 +180,7 @@ const INSTEAD: &[(&str, &str)] = &[
     ("?", "write core.where(condition, true_branch, false_branch)"),
     ("^", "for a power write `x ** y`, for bits bitwise.bitwise_xor(x, y)"),
     ("[", "for a field of a tuple write core.get_nth(tuple, n), for a sequence seq.make(x, y)"),
-    (",", "for a tuple write core.make_tuple(x, y)"),
+    (",", "for a tuple of literals, such as axes, write tuple(0, 1), of other values core.make_tuple(x, y)"),
     ("NA", "a missing value has a type, such as optional_float64{NA}"),
     ("None", "a missing value has a type, such as optional_float64{NA}"),
     ("L", "an input is written L.name"),

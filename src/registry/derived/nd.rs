@@ -1,8 +1,7 @@
 //! `nd.*`: operators on the axes of n-dimensional arrays.
 //!
-//! Axes are literals: a number, a tuple of numbers, or `unit` for all. The type rule reads them and lowering hands
-//! them on as a value of a type such as `AXES_02`, so that the machine's operators know the axes of their result
-//! from types alone. Axes below 0 count from the end.
+//! Axes are literals: a number, `tuple(0, 1)`, or `unit` for all; below 0 they count from the end. Lowering makes of them
+//! a value of a type such as `AXES_02`: the machine's operators know the axes of their result from types alone.
 
 use crate::expr::{Literal, NodeId};
 use crate::registry::define::{LowerContext, LowerError, Lowered, OperatorDef};
@@ -207,7 +206,7 @@ impl Given<'_> {
 
     fn axes(&self, index: usize, rank: usize, all: impl Iterator<Item = usize>) -> Result<Axes, Wrong> {
         let axes = self.literals[index].and_then(|literal| axes_of(literal, rank, all));
-        axes.ok_or(Wrong::Literal(index, "an axis or a tuple of axes"))?.map_err(Wrong::Other)
+        axes.ok_or(Wrong::Literal(index, "an axis, or axes such as tuple(0, 1),"))?.map_err(Wrong::Other)
     }
 
     fn flag(&self, index: usize) -> Result<bool, Wrong> {
@@ -237,7 +236,8 @@ fn by_rule(
     meaning: &str,
     rule: impl Fn(&Given<'_>) -> Result<Machine, Wrong> + Copy + Send + Sync + 'static,
 ) -> OperatorDef {
-    OperatorDef::new(name, params, meaning, move |cx| infer(cx, rule))
+    let axes = if params.contains(&"axes") { " Axes are a literal: 0, or tuple(0, 1)." } else { "" };
+    OperatorDef::new(name, params, &format!("{meaning}{axes}"), move |cx| infer(cx, rule))
         .reading_literals()
         .lowered(move |cx, args| lower(cx, args, rule))
 }

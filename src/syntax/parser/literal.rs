@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 /// What an n-dimensional array is made of.
 const ND_ARRAY: &str = "a type such as NDARRAY_FLOAT64_NN, the size of each axis, and as many elements";
+/// What the axes of a machine's operator are made of.
+const AXES: &str = "a type such as AXES_02; operators such as nd.sum take tuple(0, 1)";
 /// What an edge is made of.
 const EDGE: &str = "a number of parents and the parent of each row";
 
@@ -141,7 +143,7 @@ impl Parser<'_> {
             }
             ("ndarray", _) => Err(expected(ND_ARRAY)),
             ("axes", [Literal::Type(QType::Axes(axes))]) => Ok(Literal::Value(Value::Axes(*axes))),
-            ("axes", _) => Err(expected("a list of axes, such as AXES_02")),
+            ("axes", _) => Err(expected(AXES)),
             ("dense_array_edge" | "array_edge", [Literal::Value(Value::Scalar(parents)), ids @ ..]) => {
                 let id = |literal: &&Literal| match literal.value() {
                     Some(Value::Missing(_)) => Some(None),
