@@ -20,7 +20,11 @@ pub fn definitions() -> Vec<OperatorDef> {
 fn of_numbers() -> Vec<OperatorDef> {
     vec![
         numbers("math.sum", "math._sum", "Sum of the present rows; 0 without any. Integers wrap."),
-        numbers("math.prod", "math._prod", "Product of the present rows. Integers wrap."),
+        numbers(
+            "math.prod",
+            "math._prod",
+            "Product of the present rows; missing without any. Integers wrap.",
+        ),
         numbers("math.min", "math._min", "The least present row; NaN if there is one."),
         numbers("math.max", "math._max", "The greatest present row; NaN if there is one."),
         numbers(
@@ -31,12 +35,12 @@ fn of_numbers() -> Vec<OperatorDef> {
         numbers(
             "math.argmin",
             "math._argmin",
-            "Number of the first row that is the least, or of the first NaN.",
+            "Number of the first row that is the least, or of the first NaN; with `into` its number in its group.",
         ),
         numbers(
             "math.argmax",
             "math._argmax",
-            "Number of the first row that is the greatest, or of the first NaN.",
+            "Number of the first row that is the greatest, or of the first NaN; with `into` its number in its group.",
         ),
         reals("math.mean", "math._mean", "Arithmetic mean of the present rows."),
         reals("math.skew", "math._skew", "Third standardised moment of the present rows."),
@@ -44,9 +48,13 @@ fn of_numbers() -> Vec<OperatorDef> {
         spread(
             "math.var",
             "math._var",
-            "Variance of the present rows; over their number less one if unbiased.",
+            "Variance of the present rows; over their number less one if unbiased: missing for one row.",
         ),
-        spread("math.std", "math._std", "Square root of the variance of the present rows."),
+        spread(
+            "math.std",
+            "math._std",
+            "Square root of the variance of the present rows, as math.var has it.",
+        ),
         grouped_at(
             2,
             "math.inverse_cdf",
@@ -130,7 +138,7 @@ fn scans() -> Vec<OperatorDef> {
             "array.agg_index",
             "array._agg_index",
             &["x", "over"],
-            "Number of the row in its group.",
+            "Number of the row in its group; a row where x is missing counts, and gives missing.",
             Rows::ANY,
         ),
         ranks(

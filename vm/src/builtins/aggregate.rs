@@ -81,13 +81,13 @@ pub fn rows() -> Vec<Family> {
         ),
         numbers(
             ARGMIN_ROWS,
-            "Number of the first row of the group that is the least, or of the first NaN.",
+            "Number in the group of its first row that is the least, or of its first NaN.",
             |_| QType::Optional(ScalarType::Int64),
             ArgMin,
         ),
         numbers(
             ARGMAX_ROWS,
-            "Number of the first row of the group that is the greatest, or of the first NaN.",
+            "Number in the group of its first row that is the greatest, or of its first NaN.",
             |_| QType::Optional(ScalarType::Int64),
             ArgMax,
         ),
