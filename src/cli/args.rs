@@ -311,6 +311,11 @@ pub enum OptimizerArg {
 }
 
 impl ExprArgs {
+    /// True if there is an expression, and no batch of cases in its place.
+    pub fn is_given(&self) -> bool {
+        self.expr.is_some() || self.file.is_some()
+    }
+
     /// The preparation with the rules that are asked for.
     pub fn prepare(&self) -> Prepare {
         let rules = match self.optimizer {

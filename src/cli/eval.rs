@@ -143,7 +143,10 @@ pub(super) fn bind(
     dump: &StageDump,
 ) -> Result<BoundExpr, Report> {
     let (preparation, prepare) = preparation(args, expr, types, Vec::new())?;
-    let prepared = prepare.observed_by(dump).run(preparation)?;
+    let prepared = prepare.observed_by(dump).run(preparation).map_err(|error| match args.is_given() {
+        true => Report::of_preparation(error, |name| input::gives("-i", name, "VALUE", "a value")),
+        false => error.into(),
+    })?;
     let options = Options { frame_limit: args.limits.limit_frame, ..Options::default() };
     let bound = compile(&prepared, &options)?;
     dump.write("program", || dump::dump(bound.program()));

@@ -176,7 +176,9 @@ fn stages(args: &ExplainArgs, source: &Source, files: &StageDump) -> Result<Stag
     files.write("expr", || expr.to_string());
     let steps = ChangedSteps::default();
     let (preparation, prepare) = preparation(&args.expr, &expr, types, side_outputs)?;
-    let prepared = prepare.observed_by(&steps).observed_by(files).run(preparation)?;
+    let prepared = prepare.observed_by(&steps).observed_by(files).run(preparation).map_err(|error| {
+        Report::of_preparation(error, |name| input::gives("-t", name, "FLOAT64", "a type"))
+    })?;
     watch.done("prepare");
     let options = Options {
         allow_overriding_input_slots: args.allow_overriding_input_slots,

@@ -35,6 +35,15 @@ pub fn parse_input(text: &str) -> Result<(Arc<str>, Value), Report> {
     Ok((name.into(), value))
 }
 
+/// What to write so that an option gives something to an input.
+pub fn gives(option: &str, name: &str, right: &str, what: &str) -> String {
+    let argument = format!("{name}={right}");
+    match name.chars().all(|c| c.is_alphanumeric() || "_.-".contains(c)) {
+        true => format!("`{option} {argument}` gives the input {what}"),
+        false => format!("`{option} '{}'` gives the input {what}", argument.replace('\'', "'\\''")),
+    }
+}
+
 /// Splits at the first `=` that does not name a field in a type, as in `x:namedtuple<a=INT32>=(1)`.
 fn split_value(text: &str) -> Option<(&str, &str)> {
     let mut open = 0;

@@ -239,11 +239,26 @@ impl From<SyntaxError> for Report {
     }
 }
 
+impl Report {
+    /// An error of preparation, with what an option is given to supply a leaf that is missing.
+    pub fn of_preparation(error: PrepareError, option: impl FnOnce(&str) -> String) -> Report {
+        let first = match &error {
+            PrepareError::MissingInputs { inputs, .. } => inputs.iter().find(|input| input.near.is_empty()),
+            _ => None,
+        };
+        let first = first.map(|input| input.name.clone());
+        let first = first.filter(|name| !matches!(&**name, "nan" | "inf") && name.len() < SHOWN_BYTES);
+        let mut report = Report::from(error);
+        report.notes.extend(first.map(|name| option(&name)));
+        report
+    }
+}
+
 impl From<PrepareError> for Report {
     fn from(error: PrepareError) -> Report {
         let report = Report::new(error.category(), Phase::Compile, error.to_string());
         match error {
-            PrepareError::MissingInputs { inputs } => {
+            PrepareError::MissingInputs { inputs, .. } => {
                 inputs.into_iter().fold(report, |report, input| match &*input.name {
                     "nan" | "inf" => report.at(input.span, format!("the number is float64({})", input.name)),
                     _ => report.at(input.span, "has no value"),

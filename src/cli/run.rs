@@ -151,6 +151,9 @@ fn plan(args: &RunArgs, results: Results) -> Result<Plan, Report> {
 fn explained(args: &RunArgs, error: ColumnsError) -> Report {
     let not_row_wise = matches!(error, ColumnsError::NotRowWise { .. });
     let mut report = Report::from(error);
+    if report.category == Category::MissingInput {
+        report.notes.push("leaves are columns by name, L['any name'] if the name is no word".to_owned());
+    }
     if not_row_wise {
         report.notes.push(match args.whole {
             false => "--whole reads all rows into memory as one batch".to_owned(),

@@ -24,7 +24,7 @@ use crate::columns::source::{Source, unreadable};
 use crate::compile::{CompileError, Options, compile};
 use crate::expr::graph::DEFAULT_NODE_LIMIT;
 use crate::expr::{Expr, Node};
-use crate::prepare::error::MissingInput;
+use crate::prepare::error::{GivenInputs, MissingInput};
 use crate::prepare::{Prepare, PrepareError, Prepared, Source as Preparation};
 use crate::registry::{Dialect, Registry};
 use cembra_vm::layout::TypedSlot;
@@ -103,7 +103,10 @@ impl Plan {
         }
         match missing.is_empty() {
             true => Ok(used),
-            false => Err(CompileError::Prepare(PrepareError::MissingInputs { inputs: missing }).into()),
+            false => {
+                let given = GivenInputs::new(known.into_keys());
+                Err(CompileError::Prepare(PrepareError::MissingInputs { inputs: missing, given }).into())
+            }
         }
     }
 

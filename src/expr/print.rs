@@ -225,6 +225,13 @@ fn write_call(out: &mut String, prefix: &str, scalar: ScalarType, payload: impl 
     out.push(')');
 }
 
+/// A leaf as text: `name`, `L.name` or `L['any text']`.
+pub fn leaf_text(name: &str) -> String {
+    let mut text = String::new();
+    write_name(&mut text, 'L', name);
+    text
+}
+
 /// A leaf or placeholder as text: bare if it cannot be mistaken, `L.name` or `L['any text']` else.
 fn write_name(out: &mut String, prefix: char, name: &str) {
     let mut chars = name.chars();

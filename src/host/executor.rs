@@ -23,7 +23,7 @@ use crate::host::export::side_outputs;
 use crate::host::listener::{SlotListener, Teller};
 use crate::host::loader::{InputLoader, Setter};
 use crate::host::output::{Output, Reader};
-use crate::prepare::error::MissingInput;
+use crate::prepare::error::{GivenInputs, MissingInput};
 use crate::prepare::{Prepare, PrepareError, Prepared, Source};
 use crate::registry::derived::cast;
 use crate::registry::{Dialect, Registry};
@@ -324,7 +324,8 @@ fn prepare<I: ?Sized>(
         }
     }
     if !missing.is_empty() {
-        return Err(CompileError::Prepare(PrepareError::MissingInputs { inputs: missing }).into());
+        let given = GivenInputs::new(loader.names());
+        return Err(CompileError::Prepare(PrepareError::MissingInputs { inputs: missing, given }).into());
     }
     let source = Source {
         expr: expr.clone(),

@@ -1,10 +1,12 @@
 //! Why an expression cannot be prepared.
 
 use crate::expr::GraphError;
+use crate::expr::print::leaf_text;
 use crate::registry::infer::{TypeError, suggestion};
 use crate::registry::{define::LowerError, registry::nearest};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{Category, Fault, QType};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
@@ -46,6 +48,40 @@ pub struct MissingInput {
 /// Missing inputs of one expression that have suggestions.
 const SUGGESTIONS: usize = 20;
 
+/// Inputs that an error lists, and the characters of a name that it lists.
+const LISTED: (usize, usize) = (8, 40);
+
+/// The inputs that there are, as an error lists them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GivenInputs {
+    /// The first of the short names, in order.
+    pub listed: Vec<Arc<str>>,
+    /// How many others there are.
+    pub others: usize,
+}
+
+impl GivenInputs {
+    /// The list of these names.
+    pub fn new(names: impl IntoIterator<Item = Arc<str>>) -> GivenInputs {
+        let all: BTreeSet<Arc<str>> = names.into_iter().collect();
+        let is_short = |name: &&Arc<str>| name.chars().count() <= LISTED.1;
+        let listed: Vec<Arc<str>> = all.iter().filter(is_short).take(LISTED.0).cloned().collect();
+        GivenInputs { others: all.len() - listed.len(), listed }
+    }
+}
+
+impl fmt::Display for GivenInputs {
+    /// As expressions write them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.listed.iter().map(|name| leaf_text(name)).collect();
+        f.write_str(&names.join(", "))?;
+        match self.others {
+            0 => Ok(()),
+            others => write!(f, " and {others} more"),
+        }
+    }
+}
+
 impl MissingInput {
     /// A missing input with suggestions from the inputs there are.
     fn new(name: Arc<str>, span: Span, given: impl Iterator<Item = Arc<str>>) -> MissingInput {
@@ -69,10 +105,12 @@ impl MissingInput {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PrepareError {
     /// Leaves that no input gives a type to.
-    #[error("missing values for: {}", missing(inputs))]
+    #[error("missing values for: {}", missing(inputs, given))]
     MissingInputs {
         /// All of them.
         inputs: Vec<MissingInput>,
+        /// The inputs that there are.
+        given: GivenInputs,
     },
     /// Placeholders are left; they have no value.
     #[error("placeholders have no value: {}", names.iter().map(|n| format!("P.{n}")).collect::<Vec<_>>().join(", "))]
@@ -135,13 +173,30 @@ pub enum PrepareError {
     },
 }
 
-fn missing(inputs: &[MissingInput]) -> String {
+/// The missing leaves with suggestions, and the inputs there are if one of the leaves has none.
+fn missing(inputs: &[MissingInput], given: &GivenInputs) -> String {
     let several = inputs.len() > 1;
-    let list = inputs.iter().map(|i| match (several, suggestion(&i.near).strip_prefix("; ")) {
-        (true, Some(question)) => format!("L.{} ({question})", i.name),
-        _ => format!("L.{}{}", i.name, suggestion(&i.near)),
+    let list = inputs.iter().map(|input| {
+        let near: Vec<Arc<str>> = input.near.iter().map(|name| leaf_text(name).into()).collect();
+        let name = with_prefix(&input.name);
+        match (several, suggestion(&near).strip_prefix("; ")) {
+            (true, Some(question)) => format!("{name} ({question})"),
+            _ => format!("{name}{}", suggestion(&near)),
+        }
     });
-    list.collect::<Vec<_>>().join(", ")
+    let list = list.collect::<Vec<_>>().join(", ");
+    match inputs.iter().all(|input| !input.near.is_empty()) || *given == GivenInputs::default() {
+        true => list,
+        false => format!("{list}; the inputs are {given}"),
+    }
+}
+
+/// A leaf as text that begins with `L`.
+fn with_prefix(name: &str) -> String {
+    match leaf_text(name) {
+        bare if bare == name => format!("L.{name}"),
+        prefixed => prefixed,
+    }
 }
 
 impl PrepareError {
@@ -161,7 +216,7 @@ impl PrepareError {
     /// Where the error is, the first of several; unknown for what stands nowhere.
     pub fn span(&self) -> Option<Span> {
         match self {
-            PrepareError::MissingInputs { inputs } => inputs.first().map(|input| input.span),
+            PrepareError::MissingInputs { inputs, .. } => inputs.first().map(|input| input.span),
             PrepareError::Types { errors } => errors.first().map(|error| error.span),
             PrepareError::Placeholders { span, .. }
             | PrepareError::Constant { span, .. }

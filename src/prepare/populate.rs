@@ -8,7 +8,7 @@
 use crate::expr::print::print_graph;
 use crate::expr::{Literal, Node, NodeId};
 use crate::prepare::draft::{Draft, literal_type};
-use crate::prepare::error::{MissingInput, NodeError, PrepareError};
+use crate::prepare::error::{GivenInputs, MissingInput, NodeError, PrepareError};
 use crate::registry::Dialect;
 use crate::registry::define::{LowerError, OperatorDef};
 use crate::registry::derived::annotation;
@@ -215,7 +215,10 @@ fn leaf_types(draft: &Draft) -> Result<HashMap<Arc<str>, QType>, PrepareError> {
     }
     match missing.is_empty() {
         true => Ok(types),
-        false => Err(PrepareError::MissingInputs { inputs: missing }),
+        false => {
+            let given = GivenInputs::new(draft.inputs.iter().map(|input| input.0.clone()));
+            Err(PrepareError::MissingInputs { inputs: missing, given })
+        }
     }
 }
 

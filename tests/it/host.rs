@@ -362,3 +362,17 @@ fn arrays_of_another_type_are_not_read() {
     assert_eq!(error.category(), Category::Panic);
     assert!(error.to_string().contains("holds rows of INT32"), "{error}");
 }
+
+/// A name that no loader offers is told with those that it offers.
+#[test]
+fn missing_inputs_are_told_with_those_there_are() {
+    let loader = Accessors::new()
+        .with("first", |pair: &(f64, f64)| pair.0)
+        .with("my col", |pair: &(f64, f64)| pair.1)
+        .clone();
+    let error = |text: &str| {
+        message(ModelExecutor::<(f64, f64), f64>::compile(&parse(text, Dialect::Cembra), &loader))
+    };
+    assert_eq!(error("frist + 1.0"), "missing values for: L.frist; did you mean `first`?");
+    assert_eq!(error("z + 1.0"), "missing values for: L.z; the inputs are first, L['my col']");
+}
