@@ -1,6 +1,7 @@
 //! Registry: all expression operators by name, and the machine operators behind them.
 
 use crate::registry::define::OperatorDef;
+use crate::registry::derived::aggregate::OF_TWO_VALUES;
 use crate::registry::infer::TypeError;
 use crate::registry::register::{RegisterError, check_overloads, check_signature};
 use crate::registry::{derived, standard};
@@ -109,9 +110,19 @@ impl Registry {
     /// Public names that look like a name: the same last part, or few letters apart.
     fn similar(&self, name: &str) -> Vec<Arc<str>> {
         let public = self.defs.keys().filter(|n| is_public(n));
-        nearest(name, public.cloned())
+        let mut near = nearest(name, public.cloned());
+        // Other languages have one word for both.
+        let of_rows = |operator: &str| operator.rsplit('.').next() == Some(name);
+        if let Some((_, meant)) = OF_TWO_VALUES.iter().find(|(operator, _)| of_rows(operator)) {
+            near.insert(0, (*meant).into());
+            near.truncate(SUGGESTIONS);
+        }
+        near
     }
 }
+
+/// Names that are suggested.
+const SUGGESTIONS: usize = 3;
 
 /// Names without a part that begins with an underscore are for users.
 pub fn is_public(name: &str) -> bool {
@@ -133,5 +144,5 @@ pub fn nearest(name: &str, candidates: impl Iterator<Item = Arc<str>>) -> Vec<Ar
         .collect();
     scored.sort();
     let best = scored.first().map(|s| s.0);
-    scored.into_iter().filter(|s| Some(s.0) == best).map(|s| s.1).take(3).collect()
+    scored.into_iter().filter(|s| Some(s.0) == best).map(|s| s.1).take(SUGGESTIONS).collect()
 }

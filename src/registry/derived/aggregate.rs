@@ -5,11 +5,16 @@ use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::dialect::Dialect;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::builtins::math::{MAXIMUM, MINIMUM};
 use cembra_vm::value::qtype::{FLOAT64, OPTIONAL_UNIT, UNIT};
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use std::borrow::Cow;
 
 /// Name of `core.any`.
 pub const ANY: &str = "core.any";
+
+/// Operators of all rows, and those of two values.
+pub const OF_TWO_VALUES: [(&str, &str); 2] = [("math.max", MAXIMUM), ("math.min", MINIMUM)];
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
@@ -275,15 +280,23 @@ pub(super) fn no_edge() -> Literal {
     Literal::Value(Value::Scalar(ScalarValue::Unit))
 }
 
+/// What an argument should be, with the operator of two values that somebody may have meant.
+fn wanted(cx: &InferContext<'_>, kind: &'static str) -> Cow<'static, str> {
+    match OF_TWO_VALUES.iter().find(|(name, _)| **name == **cx.operator) {
+        Some((_, other)) => format!("{kind} ({other}(x, y) takes two values)").into(),
+        None => kind.into(),
+    }
+}
+
 fn rule(cx: &InferContext<'_>, machine: &str, rows: Rows, edge: usize) -> Result<Resolution, TypeError> {
-    let array = cx.types[0].array().ok_or_else(|| cx.expected("an array type", 0))?;
+    let array = cx.types[0].array().ok_or_else(|| cx.expected(wanted(cx, "an array type"), 0))?;
     if !(rows.accepts)(array.element) {
         return Err(cx.expected(rows.kind, 0));
     }
     match cx.types[edge] {
         QType::Edge(class) | QType::EdgeToScalar(class) if class == array.class => {}
         UNIT => {}
-        _ => return Err(cx.expected("an edge", edge)),
+        _ => return Err(cx.expected(wanted(cx, "an edge"), edge)),
     }
     let given: Vec<QType> =
         machine_types(cx.dialect, cx.types, rows, edge).into_iter().map(|(_, qtype)| qtype).collect();
