@@ -283,7 +283,7 @@ pub struct OpsArgs {
 /// Names of the dialects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DialectArg {
-    /// Bare floats are weak, no value is lost in silence.
+    /// Bare floats are weak; integers become FLOAT64 beside floats, exact up to 2^53, and wrap as INT32 or INT64.
     Cembra,
     /// Bare floats are FLOAT32, the published casting lattice.
     Arolla,
@@ -362,7 +362,7 @@ pub enum Format {
     Text,
     /// For programs.
     Json,
-    /// For Graphviz.
+    /// For Graphviz: the program, or the stage `expr` or `prepared`.
     Dot,
 }
 

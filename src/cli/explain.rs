@@ -52,7 +52,7 @@ pub fn run(args: &ExplainArgs) -> ExitCode {
 
 /// A graph can be drawn of some stages only.
 fn check_form(args: &ExplainArgs) -> Result<(), &'static str> {
-    let drawn = matches!(args.stage, Stage::Expr | Stage::Prepared | Stage::Program);
+    let drawn = matches!(args.stage, Stage::Expr | Stage::Prepared | Stage::Program | Stage::All);
     match args.format {
         Format::Dot if args.expr.json => Err("--json and --format dot exclude each other"),
         Format::Dot if !drawn => {
@@ -215,7 +215,7 @@ fn as_dot(stages: &Stages, stage: Stage) -> Result<String, Report> {
     match stage {
         Stage::Expr => Ok(expression_dot(stages.expr.graph(), stages.expr.root())),
         Stage::Prepared => Ok(expression_dot(stages.prepared.graph(), stages.prepared.root())),
-        Stage::Program => Ok(program_dot(stages.bound.program())),
+        Stage::Program | Stage::All => Ok(program_dot(stages.bound.program())),
         _ => Err(Report::new(Category::Syntax, Phase::Compile, "this stage has no graph")),
     }
 }
