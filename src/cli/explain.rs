@@ -191,6 +191,15 @@ fn stages(args: &ExplainArgs, source: &Source, files: &StageDump) -> Result<Stag
     Ok(Stages { expr, steps: steps.0.into_inner(), prepared, bound, times: watch.times })
 }
 
+/// What stands for the regions of a program without arrays.
+const NO_REGIONS: &str = "no regions: no operator works on rows or elements of arrays";
+/// What stands for the code of such a program.
+const NO_CODE: &str = "no code: no region runs as a strip";
+
+fn or_if_empty(text: String, instead: &str) -> String {
+    if text.is_empty() { format!("{instead}\n") } else { text }
+}
+
 fn as_text(stages: &Stages, stage: Stage) -> String {
     let program = stages.bound.program();
     let steps =
@@ -202,8 +211,8 @@ fn as_text(stages: &Stages, stage: Stage) -> String {
         Stage::Program => dump::dump(program),
         Stage::Stored => text::print(program),
         Stage::Layout => LayoutMap::new(program).to_string(),
-        Stage::Regions => Regions::new(&stages.bound).to_string(),
-        Stage::Code => CodeListing(&Regions::new(&stages.bound)).to_string(),
+        Stage::Regions => or_if_empty(Regions::new(&stages.bound).to_string(), NO_REGIONS),
+        Stage::Code => or_if_empty(CodeListing(&Regions::new(&stages.bound)).to_string(), NO_CODE),
         Stage::All => {
             let program = program_text(&stages.bound);
             format!("Expression:\n{}\n\nPrepared:\n{}\n\n{program}", stages.expr, stages.prepared)
