@@ -19,11 +19,14 @@ use crate::value::{NdView, ScalarType};
 use std::marker::PhantomData;
 use thiserror::Error;
 
+/// What an output is told that cannot go to a room.
+const OF_ARRAYS: &str = "; a room takes an output of a type such as NDARRAY_FLOAT64_N";
+
 /// Why an output does not go to a room.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RoomError {
     /// The room is for other elements, or the slot is no array over axes.
-    #[error("{slot} gives no elements of {element}")]
+    #[error("{slot} gives no elements of {element}{}", if slot.qtype().nd().is_some() { "" } else { OF_ARRAYS })]
     Type {
         /// The slot.
         slot: TypedSlot,
