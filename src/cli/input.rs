@@ -5,7 +5,7 @@ use crate::registry::registry::nearest;
 use cembra_vm::program::text::{ProgramTextError, parse_value};
 use cembra_vm::value::number::is_in_range;
 use cembra_vm::value::parse::QTypeParseError;
-use cembra_vm::value::{Category, QType, ScalarType, Value};
+use cembra_vm::value::{ArrayClass, ArrayType, Category, QType, ScalarType, Value};
 use std::sync::Arc;
 
 /// Reads `NAME[:TYPE]=VALUE`.
@@ -76,11 +76,22 @@ fn parse_type(name: &str, text: &str) -> Result<QType, Report> {
     text.parse::<QType>().map_err(|error| {
         let near = match &error {
             QTypeParseError::Unknown { name, .. } => similar_types(name),
+            // `FLOAT64[]` of other languages.
+            QTypeParseError::Expected { at, .. } if text[*at..].trim_start().starts_with('[') => {
+                let rows = text[..*at].parse().ok().and_then(|element| rows_of(&element));
+                rows.into_iter().collect()
+            }
             _ => Vec::new(),
         };
         let hint = crate::registry::infer::suggestion(&near);
         Report::new(Category::Type, Phase::Compile, format!("input `{name}`: {error}{hint}"))
     })
+}
+
+/// The type of rows of a scalar.
+fn rows_of(element: &QType) -> Option<Arc<str>> {
+    let QType::Scalar(element) = *element else { return None };
+    Some(QType::Array(ArrayType { class: ArrayClass::Dense, element }).to_string().into())
 }
 
 /// Types whose names look like a name, or begin with it.
@@ -90,6 +101,15 @@ fn similar_types(name: &str) -> Vec<Arc<str>> {
         types.map(|q| Arc::<str>::from(q.to_string()))
     };
     let name = name.to_ascii_uppercase();
+    match &*name {
+        "ARRAY" | "DENSE_ARRAY" => {
+            return vec![format!("{name}_FLOAT64").into(), format!("{name}_TEXT").into()];
+        }
+        nd if nd.starts_with("NDARRAY") => {
+            return vec!["NDARRAY_FLOAT64_N".into(), "NDARRAY_FLOAT64_NN".into()];
+        }
+        _ => {}
+    }
     match nearest(&name, names()) {
         near if near.is_empty() && name.len() > 2 => {
             names().filter(|n| n.starts_with(&name)).take(3).collect()
@@ -181,6 +201,11 @@ fn untyped(name: &str, text: &str) -> Result<Value, Report> {
     if let Some(quoted) = quoted(text).transpose().map_err(report)? {
         let value = parse_value(&quoted, &QType::Scalar(ScalarType::Text));
         return value.map_err(|error| report(&format!("malformed string: {}", what(&error))));
+    }
+    if text.starts_with('[') {
+        let rows = format!("{name}:DENSE_ARRAY_FLOAT64=[1, 2, 3]");
+        let axes = format!("{name}:NDARRAY_FLOAT64_N=[3] [1, 2, 3]");
+        return Err(report(&format!("an array needs a type: rows are written {rows}, axes {axes}")));
     }
     let numeric = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit() || c == '.');
     if !numeric {
