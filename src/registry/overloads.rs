@@ -8,6 +8,7 @@
 //! weak numbers stay weak among themselves.
 
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::builtins::nd::shape::TO_ND;
 use cembra_vm::operator::lifting::Each;
 use cembra_vm::operator::{Family, Overload};
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
@@ -150,6 +151,9 @@ fn explain(family: &Family, cx: &InferContext<'_>, types: &[QType]) -> TypeError
             family.overloads().iter().filter(arity).map(|o| o.args()[index].clone()).collect();
         if !accepted.iter().any(|t| cx.dialect.casts(actual, t)) {
             return match kind(&accepted) {
+                Some(expected) if takes_unless_missing(cx, actual, &accepted) => {
+                    cx.expected(format!("{expected} without missing rows, such as {TO_ND} makes"), index)
+                }
                 Some(expected) => cx.expected(expected, index),
                 None => no_overload(cx),
             };
@@ -161,6 +165,13 @@ fn explain(family: &Family, cx: &InferContext<'_>, types: &[QType]) -> TypeError
         true => TypeError::NoCommonType { types: cx.types.to_vec() },
         false => no_overload(cx),
     }
+}
+
+/// True for the row of an array, which may be missing, where a value that is there would do.
+fn takes_unless_missing(cx: &InferContext<'_>, row: &QType, accepted: &[QType]) -> bool {
+    let QType::Optional(scalar) = *row else { return false };
+    let has_rows = cx.types.iter().any(|t| t.array().is_some());
+    has_rows && accepted.iter().any(|t| cx.dialect.casts(&QType::Scalar(scalar), t))
 }
 
 fn no_overload(cx: &InferContext<'_>) -> TypeError {

@@ -63,11 +63,15 @@ fn strip(name: &'static str, meaning: &str) -> OperatorDef {
     row(name, &["s", "chars?"], meaning)
 }
 
+/// What stands where rows are given.
+const SINGLE: &str = "single texts or byte strings (of rows strings.format('{x}{y}', x=x, y=y) makes texts)";
+
 /// TEXT or BYTES, if all arguments are the same of both.
 fn common_string(cx: &InferContext<'_>, from: usize) -> Result<ScalarType, TypeError> {
     for index in from..cx.types.len() {
         if !matches!(cx.types[index].scalar(), Some(ScalarType::Text | ScalarType::Bytes)) {
-            return Err(cx.expected("texts or byte strings", index));
+            let is_rows = cx.types[index].array().is_some();
+            return Err(cx.expected(if is_rows { SINGLE } else { "texts or byte strings" }, index));
         }
     }
     let first = cx.types.get(from).and_then(QType::scalar).unwrap_or(ScalarType::Text);

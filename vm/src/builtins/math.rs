@@ -451,7 +451,7 @@ fn classification() -> Vec<Family> {
         Family::new(name, &["x"], meaning)
     }
     vec![
-        row("math.is_nan", "Present if the number is NaN.")
+        row("math.is_nan", "Present if the number is NaN; of n-dimensional arrays bool.not_equal(x, x) is true there.")
             .recipe(Recipe::Own(|l, x| recipes::test(l, x, |l, x| l.compare(Comparison::Unordered, x, x))))
             .exact_unary(|x: f32| x.is_nan().then_some(()))
             .exact_unary(|x: f64| x.is_nan().then_some(()))
