@@ -45,7 +45,8 @@ Generated from the operator rows by `cembra ops --markdown`; a test keeps it fre
   missing if an argument is, unless the meaning says otherwise. WEAK_FLOAT goes wherever FLOAT64 does. *Lowered* operators
   are rewritten into others before they run, or only show bytes of an operand (`core.get_nth`); they take what their type rule
   accepts. *Any* means that overloads are made for the types at hand.
-- **Effects**: `total` always gives a value; `raises` may raise, and runs only where its value is needed.
+- **Effects**: `total` always gives a value; `raises` may raise. In a branch of `core.where` it runs only if the branch is taken; operands of all other
+  operators run. The optimizer takes away what no value needs, and errors of it too; it never adds one.
 - **Cost** is relative to an addition.
 - **Derivative** has one partial derivative for each parameter, in that order; or the slope of the result by the parameters, their slopes
   (`d_x` of `x`) and the `result`. An operator that is linear in parameters is its own slope, of their slopes.

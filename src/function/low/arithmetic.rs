@@ -12,7 +12,7 @@ impl Lowering<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, x: InstId) -> Lower<InstId> {
         if op == UnaryOp::Not {
             let truth = self.truth(x);
-            return Ok(self.total("bool.logical_not", vec![truth], BOOLEAN));
+            return Ok(self.not(truth));
         }
         if *self.type_of(x) == FunctionType::Float {
             let x = self.leaf(x);
@@ -186,7 +186,7 @@ impl Lowering<'_> {
             if let FunctionType::Optional(_) = self.type_of(other) {
                 let flag = self.leaf(other);
                 return Ok(match op {
-                    CompareOp::Is => self.total("bool.logical_not", vec![flag], BOOLEAN),
+                    CompareOp::Is => self.not(flag),
                     _ => flag,
                 });
             }
@@ -205,10 +205,10 @@ impl Lowering<'_> {
             let mut all = self.boolean(true);
             for (index, (x, y)) in x.into_iter().zip(y).enumerate() {
                 let equal = self.compare_numbers(CompareOp::Equal, (x, &a[index]), (y, &b[index]));
-                all = self.total("bool.logical_and", vec![all, equal], BOOLEAN);
+                all = self.and(all, equal);
             }
             return Ok(match op {
-                CompareOp::NotEqual => self.total("bool.logical_not", vec![all], BOOLEAN),
+                CompareOp::NotEqual => self.not(all),
                 _ => all,
             });
         }
@@ -219,7 +219,7 @@ impl Lowering<'_> {
             let equal = self.equal_or_none(x, y);
             return Ok(match op {
                 CompareOp::Equal => equal,
-                _ => self.total("bool.logical_not", vec![equal], BOOLEAN),
+                _ => self.not(equal),
             });
         }
         if !x_type.is_number() || !y_type.is_number() {
@@ -269,6 +269,21 @@ impl Lowering<'_> {
     fn is_small(&self, value: InstId) -> bool {
         const EXACT: u64 = 1 << 53;
         self.int_literal(value).is_some_and(|number| number.unsigned_abs() <= EXACT)
+    }
+
+    /// The opposite of a truth value.
+    pub(super) fn not(&mut self, x: InstId) -> InstId {
+        self.total("bool.logical_not", vec![x], BOOLEAN)
+    }
+
+    /// True where both are.
+    pub(super) fn and(&mut self, x: InstId, y: InstId) -> InstId {
+        self.total("bool.logical_and", vec![x, y], BOOLEAN)
+    }
+
+    /// True where one of them is.
+    pub(super) fn or(&mut self, x: InstId, y: InstId) -> InstId {
+        self.total("bool.logical_or", vec![x, y], BOOLEAN)
     }
 
     /// One of two values.

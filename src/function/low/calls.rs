@@ -242,7 +242,7 @@ impl Lowering<'_> {
         let mut is_pole = self.total("bool.equal", vec![x, zero], BOOLEAN);
         for (less, more) in [(y, zero), (infinity, y)] {
             let is_less = self.total("bool.less", vec![less, more], BOOLEAN);
-            is_pole = self.total("bool.logical_and", vec![is_pole, is_less], BOOLEAN);
+            is_pole = self.and(is_pole, is_less);
         }
         self.fail_if(is_pole, "math domain error".to_owned());
     }
@@ -258,8 +258,8 @@ impl Lowering<'_> {
         let qtype = self.qtype(&wanted)?;
         let is_min = matches!(builtin.kind(), LibraryKind::Min | LibraryKind::Less);
         let best = move |this: &mut Self, x: InstId, y: InstId| match this.is_bool(x) {
-            true if is_min => this.total("bool.logical_and", vec![x, y], BOOLEAN),
-            true => this.total("bool.logical_or", vec![x, y], BOOLEAN),
+            true if is_min => this.and(x, y),
+            true => this.or(x, y),
             false => {
                 let qtype = this.types[x.index()].clone().expect("a number");
                 // The least of numpy is NaN if a number is.
@@ -417,7 +417,7 @@ impl Lowering<'_> {
             let loaded = part.array.loaded();
             let step = move |this: &mut Self, found: InstId, element: InstId| {
                 let equal = this.compare_numbers(CompareOp::Equal, (element, &loaded), (value, &wanted));
-                this.total("bool.logical_or", vec![found, equal], BOOLEAN)
+                this.or(found, equal)
             };
             return Ok(vec![self.fold_elements(&part, (start, BOOLEAN), &step)?]);
         }
@@ -428,7 +428,7 @@ impl Lowering<'_> {
         for (leaf, field) in self.leaves(of).into_iter().zip(&**fields) {
             if field.is_number() {
                 let equal = self.compare_numbers(CompareOp::Equal, (leaf, field), (value, &wanted));
-                found = self.total("bool.logical_or", vec![found, equal], BOOLEAN);
+                found = self.or(found, equal);
             }
         }
         Ok(vec![found])

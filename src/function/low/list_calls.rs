@@ -76,7 +76,7 @@ impl Lowering<'_> {
             let (equal, zero) = (this.is_element(part, number, value), this.int(0));
             let found = found.expect("a fold has a value");
             let is_first = this.total("bool.less", vec![found, zero], BOOLEAN);
-            let is_it = this.total("bool.logical_and", vec![equal, is_first], BOOLEAN);
+            let is_it = this.and(equal, is_first);
             Ok(Some(this.select(is_it, number, found, INT64)))
         })?;
         let (found, zero) = (found.expect("a fold has a value"), self.int(0));

@@ -46,7 +46,7 @@ impl Lowering<'_> {
                 this.total("bool.equal", vec![number, steps], BOOLEAN),
                 this.total("bool.less", vec![one, count], BOOLEAN),
             );
-            let is_end = this.total("bool.logical_and", vec![is_last, has_several], BOOLEAN);
+            let is_end = this.and(is_last, has_several);
             let value = this.select(is_end, stop, value, FLOAT64);
             this.store(&whole, &[number], value, &Float);
             Ok(None)

@@ -13,7 +13,7 @@ impl Lowering<'_> {
     pub(super) fn not_none(&mut self, x: InstId, message: Option<&str>) -> InstId {
         let leaves = self.leaves(x);
         if let Some(message) = message {
-            let is_none = self.total("bool.logical_not", vec![leaves[0]], BOOLEAN);
+            let is_none = self.not(leaves[0]);
             let message = format!("TypeError: {message}");
             self.raise_if(is_none, RaisedFailure { category: Category::Raised, message });
         }
@@ -28,17 +28,17 @@ impl Lowering<'_> {
             other => self.boolean(*other != FunctionType::None),
         });
         let (a_type, b_type) = (x_type.without_none(), y_type.without_none());
-        let neither = self.total("bool.logical_or", vec![x_there, y_there], BOOLEAN);
-        let neither = self.total("bool.logical_not", vec![neither], BOOLEAN);
+        let neither = self.or(x_there, y_there);
+        let neither = self.not(neither);
         if !a_type.is_number() || !b_type.is_number() {
             return neither;
         }
         let last = |leaves: Vec<InstId>| leaves[leaves.len() - 1];
         let (a, b) = (last(self.leaves(x)), last(self.leaves(y)));
         let equal = self.compare_numbers(CompareOp::Equal, (a, a_type), (b, b_type));
-        let both = self.total("bool.logical_and", vec![x_there, y_there], BOOLEAN);
-        let equal = self.total("bool.logical_and", vec![both, equal], BOOLEAN);
-        self.total("bool.logical_or", vec![equal, neither], BOOLEAN)
+        let both = self.and(x_there, y_there);
+        let equal = self.and(both, equal);
+        self.or(equal, neither)
     }
 
     /// True where there is a number, and it is not zero.
@@ -47,6 +47,6 @@ impl Lowering<'_> {
         let zero = self.boolean(false);
         let zero = self.cast(zero, &FunctionType::Bool, of);
         let is_true = self.total("bool.not_equal", vec![leaves[1], zero], BOOLEAN);
-        self.total("bool.logical_and", vec![leaves[0], is_true], BOOLEAN)
+        self.and(leaves[0], is_true)
     }
 }

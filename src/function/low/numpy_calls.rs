@@ -103,7 +103,7 @@ impl Lowering<'_> {
         let (low, high) = (self.int(low), self.int(high));
         let below = self.total("bool.less", vec![x, low], BOOLEAN);
         let above = self.total("bool.less", vec![high, x], BOOLEAN);
-        let is_outside = self.total("bool.logical_or", vec![below, above], BOOLEAN);
+        let is_outside = self.or(below, above);
         let message = format!("integer out of bounds for {}", element.name().to_ascii_lowercase());
         self.raise_if(is_outside, RaisedFailure { category: Category::Overflow, message });
         x
@@ -204,8 +204,8 @@ impl Lowering<'_> {
                     this.total("bool.not_equal", vec![x, x], BOOLEAN),
                     this.total("bool.equal", vec![y, y], BOOLEAN),
                 );
-                let is_first_nan = this.total("bool.logical_and", vec![is_nan, is_number], BOOLEAN);
-                is_better = this.total("bool.logical_or", vec![is_better, is_first_nan], BOOLEAN);
+                let is_first_nan = this.and(is_nan, is_number);
+                is_better = this.or(is_better, is_first_nan);
             }
             Ok(Some(this.select(is_better, number, best, INT64)))
         })?;

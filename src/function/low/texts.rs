@@ -65,7 +65,7 @@ impl Lowering<'_> {
         for character in text.chars() {
             let character = self.int(i64::from(u32::from(character)));
             let equal = self.total("bool.equal", vec![value, character], BOOLEAN);
-            found = self.total("bool.logical_or", vec![found, equal], BOOLEAN);
+            found = self.or(found, equal);
         }
         Ok(found)
     }

@@ -183,7 +183,7 @@ fn division() -> Vec<Family> {
             .differential("(d_x - result * d_y) / y")
             .hot_binary(|x: f32, y: f32| x / y)
             .hot_binary(|x: f64, y: f64| x / y),
-        Family::new(FLOORDIV, &["x", "y"], "Quotient rounded down. A zero divisor raises.")
+        Family::new(FLOORDIV, &["x", "y"], "Quotient rounded down; of floats NaN if it is infinite, as in Arolla. A zero divisor raises.")
             .rare_cells(recipes::floor_div)
             .cost_of(8)
             .derivative(&["0.0", "0.0"])
@@ -197,7 +197,7 @@ fn division() -> Vec<Family> {
         Family::new(
             MOD,
             &["x", "y"],
-            "Remainder of floordiv, with the divisor's sign: of floats `x - math.floordiv(x, y)*y`, rounded twice. A zero divisor raises.",
+            "Remainder of floordiv, with the divisor's sign: of floats `x - math.floordiv(x, y)*y`, rounded twice; infinite if the quotient is below zero and rounds to it, as in Arolla. A zero divisor raises.",
         )
         .rare_cells(recipes::floor_mod)
         .cost_of(8)
@@ -451,12 +451,15 @@ fn classification() -> Vec<Family> {
         Family::new(name, &["x"], meaning)
     }
     vec![
-        row("math.is_nan", "Present if the number is NaN; of n-dimensional arrays bool.not_equal(x, x) is true there.")
-            .recipe(Recipe::Own(|l, x| recipes::test(l, x, |l, x| l.compare(Comparison::Unordered, x, x))))
-            .exact_unary(|x: f32| x.is_nan().then_some(()))
-            .exact_unary(|x: f64| x.is_nan().then_some(()))
-            .exact_unary(|x: Option<f32>| x.filter(|x| x.is_nan()).map(|_| ()))
-            .exact_unary(|x: Option<f64>| x.filter(|x| x.is_nan()).map(|_| ())),
+        row(
+            "math.is_nan",
+            "Present if the number is NaN; of n-dimensional arrays bool.not_equal(x, x) is true there.",
+        )
+        .recipe(Recipe::Own(|l, x| recipes::test(l, x, |l, x| l.compare(Comparison::Unordered, x, x))))
+        .exact_unary(|x: f32| x.is_nan().then_some(()))
+        .exact_unary(|x: f64| x.is_nan().then_some(()))
+        .exact_unary(|x: Option<f32>| x.filter(|x| x.is_nan()).map(|_| ()))
+        .exact_unary(|x: Option<f64>| x.filter(|x| x.is_nan()).map(|_| ())),
         row("math.is_inf", "Present if the number is an infinity.")
             .recipe(Recipe::Own(|l, x| recipes::test(l, x, recipes::is_infinite)))
             .exact_unary(|x: f32| x.is_infinite().then_some(()))
