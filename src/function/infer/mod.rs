@@ -4,7 +4,7 @@
 //! operation whose operands have types gives its result one (`rules`), a phi joins those of its operands, and
 //! whatever grows makes its readers look again, across calls too. The lattice is of small height and all rules are
 //! monotone, so that the result is the least fixpoint: no order of functions, statements or calls can be seen
-//! in it, and recursion needs no rule of its own. What no types lead to has none ([`none`]).
+//! in it, and recursion needs no rule of its own. What no types lead to has none (`none.rs`).
 //!
 //! Errors are looked for at the end, with the final types.
 
