@@ -186,6 +186,8 @@ fn texts_keep_their_buffers() {
         "strings.upper(strings.join(s, ', ', t))",
         &[&[("s", "'short'"), ("t", "'x'")], &[("s", &long), ("t", &long)]],
     );
+    check("strings.count(s, t)", &[&[("s", &long), ("t", "'wide w'")]]);
+    check("strings.replace(strings.strip(s, t), t, ', ')", &[&[("s", &long), ("t", "' '")]]);
     check("strings.format('{a} of {b}', a=n, b=s)", &[&[("n", "7"), ("s", "'many words and more of them'")]]);
     check(
         "core.where(m, s, strings.lower(t))",

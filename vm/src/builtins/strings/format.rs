@@ -14,7 +14,6 @@
 //! The whole format is checked before anything is looked up: braces, then names, then values. A name
 //! that is none is quoted in the error, where the original quotes what follows it.
 
-use crate::array::meter::{Meter, Scratch};
 use crate::builtins::strings::argument::{FormatArgument, append, formatted_type, make_room, write_result};
 use crate::builtins::strings::digits::{Style, write_float};
 use crate::builtins::strings::printf::write_styled;
@@ -49,7 +48,17 @@ fn format_kernel(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     write_result(call, |call, out| {
         let FormatArgument::Bytes(format) = FormatArgument::read(call, 0) else { return Ok(()) };
         let names = call.text(1);
-        let positions = positions(names, call.len() - 2, call.meter())?;
+        let mut few = [("", 0); FEW_NAMES];
+        let mut many;
+        let room = match each_name(names).count() {
+            count @ ..=FEW_NAMES => &mut few[..count],
+            count => {
+                many = call.meter().vec(count)?;
+                (0..count).for_each(|_| many.push(("", 0)));
+                &mut many[..]
+            }
+        };
+        let positions = positions(names, call.len() - 2, room)?;
         check_format(format)?;
         for piece in Pieces::of(format) {
             call.meter().poll()?;
@@ -67,15 +76,21 @@ fn format_kernel(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     })
 }
 
-/// The names in order, each with its position, if they are different from each other and as many as the values.
-fn positions<'n, 'm>(
+/// Names that stand in the frame of the call.
+const FEW_NAMES: usize = 16;
+
+fn each_name(names: &str) -> impl Iterator<Item = &str> {
+    names.split(',').filter(|_| !names.is_empty())
+}
+
+/// The names in order, each with its position, if they are different from each other and as many as the values; there is room for
+/// as many as there are.
+fn positions<'n, 'r>(
     names: &'n str,
     values: usize,
-    meter: &'m Meter<'_>,
-) -> Result<Scratch<'m, (&'n str, usize)>, Fault> {
-    let each = || names.split(',').filter(|_| !names.is_empty()).zip(0..);
-    let mut positions = meter.vec(each().count())?;
-    each().for_each(|named| positions.push(named));
+    positions: &'r mut [(&'n str, usize)],
+) -> Result<&'r [(&'n str, usize)], Fault> {
+    each_name(names).zip(0..).zip(&mut *positions).for_each(|(named, place)| *place = named);
     positions.sort_unstable();
     if positions.windows(2).any(|pair| pair[0].0 == pair[1].0) {
         return Err(refuse(format!("arg names specification '{names}' contains duplicate names")));
@@ -269,9 +284,9 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_as_many_as_values() {
-        let meter = Meter::of_default();
         let check = |names: &str, values: usize| {
-            positions(names, values, &meter).map(drop).map_err(|fault| fault.to_string())
+            let mut room = vec![("", 0); each_name(names).count()];
+            positions(names, values, &mut room).map(drop).map_err(|fault| fault.to_string())
         };
         assert_eq!([check("", 0), check("a", 1), check("a,b", 2)], [Ok(()), Ok(()), Ok(())]);
         assert_eq!(check("a,a", 3).unwrap_err(), "arg names specification 'a,a' contains duplicate names");

@@ -8,7 +8,7 @@
 //! looked at|----------------------|                           the piece, and what is left of the last one
 //! ```
 
-use crate::array::meter::{Meter, Scratch};
+use crate::array::meter::Meter;
 use crate::value::Fault;
 use memchr::memmem::{self, Finder, FinderRev};
 use std::ops::Range;
@@ -69,16 +69,25 @@ pub fn rfind(s: &[u8], part: &[u8], meter: &Meter<'_>) -> Result<Option<usize>, 
 /// Morris and Pratt.
 ///
 /// # Errors
-/// The run has to stop, or its memory does not suffice for [`borders`].
+/// The run has to stop, or its memory does not suffice for a number for each byte that is looked for.
 pub fn count(s: &[u8], part: &[u8], meter: &Meter<'_>) -> Result<i64, Fault> {
     if s.len() < part.len() {
         return Ok(0);
     }
-    let borders = borders(part, meter)?;
+    let mut few = [0; FEW];
+    let mut many;
+    let borders = match part.len() {
+        length @ ..=FEW => &mut few[..length],
+        length => {
+            many = meter.zeros(length)?;
+            &mut many[..]
+        }
+    };
+    find_borders(part, borders, meter)?;
     let (mut found, mut matched) = (0, 0);
     for stride in meter.strides(s.len()) {
         for byte in &s[stride?] {
-            matched = longer(part, &borders, matched, *byte);
+            matched = longer(part, borders, matched, *byte);
             if matched == part.len() {
                 found += 1;
                 matched = borders[matched - 1];
@@ -88,19 +97,21 @@ pub fn count(s: &[u8], part: &[u8], meter: &Meter<'_>) -> Result<i64, Fault> {
     Ok(found)
 }
 
-/// For each start of a string, the length of its longest border: a shorter start that it ends with.
-fn borders<'m>(part: &[u8], meter: &'m Meter<'_>) -> Result<Scratch<'m, usize>, Fault> {
-    let mut borders = meter.vec(part.len())?;
+/// Bytes of a string whose borders stand in the frame of the call.
+const FEW: usize = 64;
+
+/// For each start of a string, the length of its longest border: a shorter start that it ends with. There is a place for each.
+fn find_borders(part: &[u8], borders: &mut [usize], meter: &Meter<'_>) -> Result<(), Fault> {
     let mut border = 0;
     for stride in meter.strides(part.len()) {
         for at in stride? {
             if at > 0 {
-                border = longer(part, &borders, border, part[at]);
+                border = longer(part, borders, border, part[at]);
             }
-            borders.push(border);
+            borders[at] = border;
         }
     }
-    Ok(borders)
+    Ok(())
 }
 
 /// Length of the longest start of a string that ends with a byte and, before it, with `matched` bytes of the
