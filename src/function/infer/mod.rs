@@ -166,6 +166,7 @@ impl<'m> Inference<'m> {
             self.errors.push(FunctionError::new(problem, Span::default()));
         }
         self.keys.insert((id, args.clone()), instance);
+        let unreached = std::iter::repeat_n(false, function.flow.blocks.len() - 1);
         self.instances.push(Instance {
             id,
             args,
@@ -175,7 +176,7 @@ impl<'m> Inference<'m> {
             result: None,
             calls: HashMap::new(),
             callers: Vec::new(),
-            reached: Vec::new(),
+            reached: std::iter::once(true).chain(unreached).collect(),
         });
         self.work.insert(instance);
         instance
@@ -204,14 +205,15 @@ impl<'m> Inference<'m> {
         let order = function.flow.reverse_postorder();
         loop {
             let mut grew = false;
-            let reached = none::reached(&self.instances[at.0 as usize]);
-            let here = order.iter().filter(|block| reached[block.index()]).copied().collect::<Vec<_>>();
-            self.instances[at.0 as usize].reached = reached;
-            for block in here {
+            for block in order.iter().copied() {
+                if !self.instances[at.0 as usize].reached[block.index()] {
+                    continue;
+                }
                 for inst in &function.flow.block(block).insts {
                     let new = self.type_of_result(at, block, *inst).unwrap_or(None);
                     grew |= self.grow(at, *inst, new);
                 }
+                grew |= none::go_on(&mut self.instances[at.0 as usize], block);
             }
             if !grew || !self.errors.is_empty() {
                 break;
@@ -269,7 +271,7 @@ impl<'m> Inference<'m> {
         let function = instance.function.clone();
         let row = function.flow.inst(inst);
         if let SsaOp::Phi = row.op {
-            let args = none::operands_of_phi(instance, &instance.reached, block, inst);
+            let args = none::operands_of_phi(instance, block, inst);
             return Ok(self.type_of_phi(at, &args));
         }
         let SsaOp::Do(op) = &row.op else { return Ok(None) };
@@ -382,7 +384,7 @@ impl<'m> Inference<'m> {
                     let what = row.name.map_or("", |name| &function.variables[name.index()]);
                     let what = if what.is_empty() { "the value".to_owned() } else { format!("`{what}`") };
                     let instance = &self.instances[at.0 as usize];
-                    let args = none::operands_of_phi(instance, &instance.reached, block, *inst);
+                    let args = none::operands_of_phi(instance, block, *inst);
                     self.check_joins(at, &args, &what, errors);
                     self.check_arrays(at, (*inst, &args), &what, errors);
                 }

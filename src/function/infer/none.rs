@@ -46,30 +46,23 @@ fn leads(instance: &Instance, from: BlockId, to: BlockId) -> bool {
     }
 }
 
-/// The blocks that control may come to.
-pub(super) fn reached(instance: &Instance) -> Vec<bool> {
-    let flow = &instance.function.flow;
-    let mut reached = vec![false; flow.blocks.len()];
-    let mut work = vec![BlockId(0)];
-    while let Some(block) = work.pop() {
-        if !std::mem::replace(&mut reached[block.index()], true) {
-            let successors = flow.block(block).tail.successors();
-            work.extend(successors.filter(|to| leads(instance, block, *to)));
+/// Notes where control may go on behind a block that it comes to; true if it came to none of them before.
+pub(super) fn go_on(instance: &mut Instance, block: BlockId) -> bool {
+    let mut is_new = false;
+    for to in instance.function.flow.block(block).tail.successors() {
+        if !instance.reached[to.index()] && leads(instance, block, to) {
+            instance.reached[to.index()] = true;
+            is_new = true;
         }
     }
-    reached
+    is_new
 }
 
 /// The operands of a phi that control may come with.
-pub(super) fn operands_of_phi(
-    instance: &Instance,
-    reached: &[bool],
-    block: BlockId,
-    phi: InstId,
-) -> Vec<InstId> {
+pub(super) fn operands_of_phi(instance: &Instance, block: BlockId, phi: InstId) -> Vec<InstId> {
     let flow = &instance.function.flow;
     let args = flow.block(block).predecessors.iter().zip(&flow.inst(phi).args);
-    let comes = |from: BlockId| reached[from.index()] && leads(instance, from, block);
+    let comes = |from: BlockId| instance.reached[from.index()] && leads(instance, from, block);
     args.filter(|(from, _)| comes(**from)).map(|(_, arg)| *arg).collect()
 }
 

@@ -374,3 +374,12 @@ fn arguments_that_are_left_out_are_none() {
     check(augmented, json!([1.0]), json!(2.0));
     check(augmented, json!([-1.0]), json!("TypeError"));
 }
+
+/// A test behind a test is reached in the same sweep over the function.
+#[test]
+fn thousands_of_tests_for_none_are_compiled() {
+    let mut source = "def f(x=None, c=1):\n    if c > 0:\n        x = 2.0\n".to_owned();
+    source += &"    assert x is not None\n".repeat(4_000);
+    source += &"    if x is not None:\n        c = c + 1\n".repeat(2_000);
+    check(&(source + "    return x, c\n"), json!([]), json!([2.0, 2001]));
+}
