@@ -195,6 +195,26 @@ fn texts_keep_their_buffers() {
     );
 }
 
+#[test]
+fn rows_of_texts_keep_their_buffers() {
+    let array = |one: &str, count: usize| format!("dense_array({})", vec![one; count].join(", "));
+    let (few, many) = (array("'Zoë', missing, ' a b '", 2), array("'x', 'many words', 'O'", 70));
+    let sets: &[&[(&str, &str)]] = &[&[("s", &few), ("t", &few)], &[("s", &many), ("t", &many)]];
+    for text in [
+        "strings.length(s)",
+        "strings.upper(s)",
+        "strings.strip(strings.join(s, ', ', t), t)",
+        "strings.replace(strings.substr(s, 1, 4), 'a', t)",
+        "core.where(strings.contains(s, 'a') & (s != 'x'), s, t)",
+        "strings.find(s, 'b') | strings.count(t, 'o')",
+        "strings.format('{a} of {b}', a=strings.length(s), b=s)",
+        "strings.as_text(strings.length(s))",
+        "array.select(s, s == t)",
+    ] {
+        check(text, sets);
+    }
+}
+
 fn literal(text: &str) -> Value {
     let literal = parse(text, Dialect::Cembra);
     literal.graph().value(literal.root()).unwrap_or_else(|| panic!("{text} is no literal")).clone()

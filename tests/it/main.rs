@@ -48,6 +48,7 @@ mod rooms;
 mod row_by_row;
 mod schema;
 mod schema_layers;
+mod string_rows;
 mod support;
 mod tiers;
 mod tutorials;

@@ -5,7 +5,7 @@ use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::derived::compare::as_family;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::standard::from_row;
-use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayType, QType, ScalarType, ScalarValue, Value};
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
@@ -63,28 +63,39 @@ fn strip(name: &'static str, meaning: &str) -> OperatorDef {
     row(name, &["s", "chars?"], meaning)
 }
 
-/// What stands where rows are given.
-const SINGLE: &str = "single texts or byte strings (of rows strings.format('{x}{y}', x=x, y=y) makes texts)";
+/// TEXT or BYTES, of a string or of rows.
+fn string(qtype: &QType) -> Option<ScalarType> {
+    let scalar = qtype.scalar().or(qtype.array().map(|t| t.element));
+    scalar.filter(|scalar| matches!(scalar, ScalarType::Text | ScalarType::Bytes))
+}
 
 /// TEXT or BYTES, if all arguments are the same of both.
-fn common_string(cx: &InferContext<'_>, from: usize) -> Result<ScalarType, TypeError> {
-    for index in from..cx.types.len() {
-        if !matches!(cx.types[index].scalar(), Some(ScalarType::Text | ScalarType::Bytes)) {
-            let is_rows = cx.types[index].array().is_some();
-            return Err(cx.expected(if is_rows { SINGLE } else { "texts or byte strings" }, index));
-        }
-    }
-    let first = cx.types.get(from).and_then(QType::scalar).unwrap_or(ScalarType::Text);
-    match cx.types[from..].iter().all(|t| t.scalar() == Some(first)) {
+fn common_string(cx: &InferContext<'_>) -> Result<ScalarType, TypeError> {
+    let strings = cx
+        .types
+        .iter()
+        .enumerate()
+        .map(|(index, qtype)| string(qtype).ok_or_else(|| cx.expected("texts or byte strings", index)));
+    let strings: Vec<ScalarType> = strings.collect::<Result<_, _>>()?;
+    let first = strings.first().copied().unwrap_or(ScalarType::Text);
+    match strings.iter().all(|string| *string == first) {
         true => Ok(first),
         false => Err(TypeError::NoCommonType { types: cx.types.to_vec() }),
     }
 }
 
-/// A string that is optional if one of the parts is.
+/// Rows if a part has some, else a string that is optional if one of the parts is.
 fn joined(cx: &InferContext<'_>, scalar: ScalarType, parts: usize) -> Result<Resolution, TypeError> {
-    let optional = cx.types[parts..].iter().any(QType::is_optional);
-    cx.unchanged(if optional { QType::Optional(scalar) } else { QType::Scalar(scalar) })
+    let mut classes = cx.types[parts..].iter().filter_map(QType::array).map(|t| t.class);
+    let class = classes.next();
+    if !classes.all(|other| Some(other) == class) {
+        return Err(TypeError::NoCommonType { types: cx.types.to_vec() });
+    }
+    cx.unchanged(match class {
+        Some(class) => QType::Array(ArrayType { class, element: scalar }),
+        None if cx.types[parts..].iter().any(QType::is_optional) => QType::Optional(scalar),
+        None => QType::Scalar(scalar),
+    })
 }
 
 const JOIN: &str = "strings._join_with_separator";
@@ -95,12 +106,12 @@ fn join() -> OperatorDef {
         &["arg0", "*args"],
         "The parts one after the other; missing if one is.",
         |cx| {
-            let scalar = common_string(cx, 0)?;
+            let scalar = common_string(cx)?;
             joined(cx, scalar, 0)
         },
     )
     .lowered(|cx, args| {
-        let empty = match cx.qtype(args[0]).scalar() {
+        let empty = match string(&cx.qtype(args[0])) {
             Some(ScalarType::Bytes) => ScalarValue::Bytes([].into()),
             _ => ScalarValue::Text("".into()),
         };
@@ -116,10 +127,10 @@ fn join_with_separator() -> OperatorDef {
         &["sep", "arg0", "*args"],
         "The parts with the separator between them; missing if one is.",
         |cx| {
-            let scalar = common_string(cx, 0)?;
-            match cx.types[0].is_optional() {
-                true => Err(cx.expected("a present text or byte string", 0)),
-                false => joined(cx, scalar, 1),
+            let scalar = common_string(cx)?;
+            match cx.types[0] {
+                QType::Scalar(_) => joined(cx, scalar, 1),
+                _ => Err(cx.expected("a present text or byte string, one for all rows", 0)),
             }
         },
     )

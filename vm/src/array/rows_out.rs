@@ -110,6 +110,10 @@ impl<'a> RowsOut<'a> {
     /// More rows than an array may have, or no memory.
     pub fn push_row_of(&mut self, other: &ArrayRows, row: usize) -> Result<(), Fault> {
         assert_eq!(other.element().storage(), self.rows.element().storage(), "a row of the array's type");
+        if !other.element().is_plain() && self.rows.presence().is_none() && other.is_present(row) {
+            self.meter.check_array(self.rows.len() + 1)?;
+            return self.append_string(other.string(row));
+        }
         self.push_trusted(other.is_present(row), other.raw(row))
     }
 
@@ -165,6 +169,48 @@ impl<'a> RowsOut<'a> {
         Ok(())
     }
 
+    /// Begins anew with room for the ends and the presence of so many strings, which [`append_string`](RowsOut::append_string)
+    /// and [`append_presence`](RowsOut::append_presence) fill.
+    ///
+    /// # Errors
+    /// As [`RowsOut::resize`].
+    pub(crate) fn start_strings(&mut self, element: ScalarType, rows: usize) -> Result<(), Fault> {
+        self.start(element);
+        self.reserve(rows)?;
+        self.rows.reserve_presence(rows, self.meter).map_err(Fault::from)
+    }
+
+    /// Appends the bytes of a string whose presence comes with its word.
+    ///
+    /// # Errors
+    /// No memory.
+    #[inline]
+    pub(crate) fn append_string(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let end = self.rows.write_piece(self.rows.next_string(), bytes, self.meter)?;
+        self.rows.end_string(end, self.meter).map_err(Fault::from)
+    }
+
+    /// Appends a string that is written piece by piece.
+    ///
+    /// # Errors
+    /// What the writer fails with.
+    #[inline]
+    pub(crate) fn append_pieces(
+        &mut self,
+        write: impl FnOnce(&mut Pieces<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut pieces = Pieces { end: self.rows.next_string(), rows: self.rows, meter: self.meter };
+        write(&mut pieces)?;
+        let end = pieces.end;
+        self.rows.end_string(end, self.meter).map_err(Fault::from)
+    }
+
+    /// Appends the presence of the rows of a word.
+    #[inline]
+    pub(crate) fn append_presence(&mut self, word: u64) {
+        self.rows.append_presence(word);
+    }
+
     /// Appends a row, or a missing one.
     ///
     /// # Errors
@@ -191,5 +237,25 @@ impl<'a> RowsOut<'a> {
     fn make_room(&mut self, present: bool, bytes: usize) -> Result<(), Fault> {
         self.meter.check_array(self.rows.len() + 1)?;
         self.rows.reserve_row(present, bytes, self.meter).map_err(Fault::from)
+    }
+}
+
+/// A string row that is being written; see [`RowsOut::append_pieces`].
+#[derive(Debug)]
+pub(crate) struct Pieces<'a> {
+    rows: &'a mut ArrayRows,
+    meter: &'a Meter<'a>,
+    end: usize,
+}
+
+impl Pieces<'_> {
+    /// Appends bytes to the string.
+    ///
+    /// # Errors
+    /// No memory.
+    #[inline]
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        self.end = self.rows.write_piece(self.end, bytes, self.meter)?;
+        Ok(())
     }
 }

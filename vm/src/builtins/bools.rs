@@ -5,7 +5,8 @@
 
 use crate::array::recipe::Recipe;
 use crate::builtins::recipes;
-use crate::layout::access::Bytes;
+use crate::builtins::strings::compare::compared_rows;
+use crate::layout::access::{Bytes, Text};
 use crate::operator::facts::{Facts, Linear};
 use crate::operator::{Family, Overload};
 use crate::strip::Comparison;
@@ -40,13 +41,15 @@ macro_rules! comparison {
             .test(|x: i64, y: i64| x.cmp(&y).$ordering())
             .test(|x: f32, y: f32| x $operator y)
             .test(|x: f64, y: f64| x $operator y)
+            .over_rows(compared_rows!(Text, $operator, |holds: bool| holds))
             .general(&[TEXT, TEXT], BOOLEAN, |call| {
-                let result = call.text(0).cmp(call.text(1)).$ordering();
+                let result = call.text(0) $operator call.text(1);
                 call.set::<bool>(result);
                 Ok(())
             })
+            .over_rows(compared_rows!(Bytes, $operator, |holds: bool| holds))
             .general(&[BYTES, BYTES], BOOLEAN, |call| {
-                let result = call.get::<Bytes>(0).cmp(call.get::<Bytes>(1)).$ordering();
+                let result = call.get::<Bytes>(0) $operator call.get::<Bytes>(1);
                 call.set::<bool>(result);
                 Ok(())
             })

@@ -7,6 +7,7 @@
 use crate::array::block_select;
 use crate::array::recipe::Recipe;
 use crate::builtins::nd::shape;
+use crate::builtins::strings::compare::compared_rows;
 use crate::builtins::{bools, recipes};
 use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
@@ -51,16 +52,17 @@ pub const WHERE: &str = "core.where";
 /// Adds the comparison of two texts or bytes, present or optional; a missing operand gives a missing
 /// mask.
 macro_rules! string_comparison {
-    ($row:expr, $string:ident, $ordering:ident) => {{
+    ($row:expr, $string:ident, $operator:tt) => {{
         let (scalar, optional) = ($string::qtype(), <Option<$string>>::qtype());
-        $row.exact_general(&[scalar.clone(), scalar], OPTIONAL_UNIT, move |call| {
-            let present = call.get::<$string>(0).cmp(call.get::<$string>(1)).$ordering();
+        let row = $row.over_rows(compared_rows!($string, $operator, |holds: bool| holds.then_some(())));
+        row.exact_general(&[scalar.clone(), scalar], OPTIONAL_UNIT, move |call| {
+            let present = call.get::<$string>(0) $operator call.get::<$string>(1);
             call.set::<Option<()>>(present.then_some(()));
             Ok(())
         })
         .exact_general(&[optional.clone(), optional], OPTIONAL_UNIT, move |call| {
             let operands = call.get::<Option<$string>>(0).zip(call.get::<Option<$string>>(1));
-            let mask = operands.filter(|(x, y)| x.cmp(y).$ordering()).map(|_| ());
+            let mask = operands.filter(|(x, y)| x $operator y).map(|_| ());
             call.set::<Option<()>>(mask);
             Ok(())
         })
@@ -80,8 +82,8 @@ macro_rules! comparison {
             .predicate(|x: f32, y: f32| x $operator y)
             .fusible(Fusible::FloatOrder(Order::$order))
             .predicate(|x: f64, y: f64| x $operator y);
-        let row = string_comparison!(row, Text, $ordering);
-        string_comparison!(row, Bytes, $ordering).truths($truths)
+        let row = string_comparison!(row, Text, $operator);
+        string_comparison!(row, Bytes, $operator).truths($truths)
     }};
 }
 
@@ -106,9 +108,11 @@ pub fn rows() -> Vec<Family> {
             .exact_unary(|x: Option<()>| if x.is_none() { Some(()) } else { None }),
         Family::new(PRESENCE_AND, &["x", "y"], "x where the mask y is present, else missing.")
             .recipe(Recipe::Own(recipes::presence_and))
+            .over_rows(|call| choose_strings(call, Some(1), 0, None, |mask, _| mask))
             .on_demand(presence_and),
         Family::new(PRESENCE_OR, &["x", "y"], "x if it is present, else y.")
             .recipe(Recipe::Own(recipes::presence_or))
+            .over_rows(|call| choose_strings(call, None, 0, Some(1), |_, first| first))
             .on_demand(presence_or),
         Family::new(
             PRESENCE_AND_OR,
@@ -116,6 +120,7 @@ pub fn rows() -> Vec<Family> {
             "a if it is present and the mask c is, else b; made by the optimizer from (a & c) | b.",
         )
         .recipe(Recipe::Own(recipes::presence_and_or))
+        .over_rows(|call| choose_strings(call, Some(1), 0, Some(2), |mask, first| mask & first))
         .on_demand(presence_and_or),
         comparison!(EQUAL, Equal, bools::EQUAL, "Present if equal; NaN equals nothing.", is_eq, ==),
         comparison!(NOT_EQUAL, NotEqual, bools::NOT_EQUAL, "Present if not equal.", is_ne, !=),
@@ -127,6 +132,7 @@ pub fn rows() -> Vec<Family> {
             "true_branch if the mask is present, else false_branch; this form has evaluated both.",
         )
         .recipe(Recipe::Own(recipes::select))
+        .over_rows(|call| choose_strings(call, Some(0), 1, Some(2), |mask, _| mask))
         .with_facts(Facts::pointwise().with_linear(Linear::In(&[1, 2])).with_truths(shape::WHERE))
         .on_demand(select),
         Family::new(MAKE_TUPLE, &["*fields"], "A tuple of the values.").narrow().on_demand(make_tuple),
@@ -139,6 +145,20 @@ pub fn rows() -> Vec<Family> {
         .harmless_with(1, 1)
         .on_demand(with_assertion),
     ]
+}
+
+/// Rows of texts or bytes, chosen as [`KernelCall::choose_strings`] says.
+fn choose_strings(
+    call: &mut KernelCall<'_>,
+    mask: Option<usize>,
+    first: usize,
+    other: Option<usize>,
+    takes_first: fn(u64, u64) -> u64,
+) -> Result<(), Fault> {
+    match call.result_type().element() {
+        Some(ScalarType::Text) => call.choose_strings::<Text>(mask, first, other, takes_first),
+        _ => call.choose_strings::<Bytes>(mask, first, other, takes_first),
+    }
 }
 
 /// Evaluates `$body` with `$t` as the Rust type of a plain scalar; `None` for TEXT, BYTES and what no value is.

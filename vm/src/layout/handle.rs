@@ -10,6 +10,7 @@ use crate::value::edge::Edge;
 use crate::value::scalar::{HANDLE_SIZE, ScalarType};
 use crate::value::sequence::SequenceValue;
 use crate::value::{NdView, QType};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// What a handle holds.
@@ -62,6 +63,25 @@ impl HandleKind {
     }
 }
 
+/// A string of an array that stands in a slot while a kernel runs on its row.
+#[derive(Debug)]
+pub struct LentString<T: ?Sized>(NonNull<T>);
+
+impl<T: ?Sized> LentString<T> {
+    /// Lends a string.
+    ///
+    /// # Safety
+    /// It stays as it is until the handle that holds this is replaced.
+    pub(crate) unsafe fn new(string: &T) -> LentString<T> {
+        LentString(NonNull::from(string))
+    }
+
+    fn get(&self) -> &T {
+        // SAFETY: the string stays as long as the handle holds this.
+        unsafe { self.0.as_ref() }
+    }
+}
+
 /// A text buffer.
 #[derive(Debug)]
 pub enum TextHandle {
@@ -69,6 +89,8 @@ pub enum TextHandle {
     Owned(String),
     /// A literal shared with the layout.
     Shared(Arc<str>),
+    /// A row of an array.
+    Lent(LentString<str>),
 }
 
 /// A byte buffer.
@@ -78,6 +100,8 @@ pub enum BytesHandle {
     Owned(Vec<u8>),
     /// A literal shared with the layout.
     Shared(Arc<[u8]>),
+    /// A row of an array.
+    Lent(LentString<[u8]>),
 }
 
 /// A buffer of sequence elements, one 8-byte cell each.
@@ -193,13 +217,13 @@ const _: () = assert!(size_of::<ArrayHandle>() <= HANDLE_SIZE as usize && align_
 
 /// The access every handle gives: read what it holds, or take its buffer to refill it.
 macro_rules! impl_handle {
-    ($handle:ident, $buffer:ty, $view:ty, $as_view:ident, $shared:ident => $shared_view:expr) => {
+    ($handle:ident, $buffer:ty, $view:ty, $as_view:ident, $($shared:pat => $shared_view:expr),*) => {
         impl $handle {
             /// The contents.
             pub fn view(&self) -> &$view {
                 match self {
                     $handle::Owned(buffer) => buffer.$as_view(),
-                    $handle::Shared($shared) => $shared_view,
+                    $($shared => $shared_view,)*
                 }
             }
 
@@ -207,13 +231,13 @@ macro_rules! impl_handle {
             pub fn capacity(&self) -> usize {
                 match self {
                     $handle::Owned(buffer) => buffer.capacity(),
-                    $handle::Shared(_) => 0,
+                    _ => 0,
                 }
             }
 
             /// The frame's own buffer, emptied but with its capacity.
             pub fn cleared(&mut self) -> &mut $buffer {
-                if let $handle::Shared(_) = self {
+                if !matches!(self, $handle::Owned(_)) {
                     *self = $handle::Owned(Default::default());
                 }
                 match self {
@@ -221,7 +245,7 @@ macro_rules! impl_handle {
                         buffer.clear();
                         buffer
                     }
-                    $handle::Shared(_) => unreachable!("a shared handle was replaced above"),
+                    _ => unreachable!("another handle was replaced above"),
                 }
             }
         }
@@ -230,6 +254,6 @@ macro_rules! impl_handle {
     };
 }
 
-impl_handle!(TextHandle, String, str, as_str, shared => shared);
-impl_handle!(BytesHandle, Vec<u8>, [u8], as_slice, shared => shared);
-impl_handle!(SequenceHandle, Vec<u64>, [u64], as_slice, shared => shared.cells());
+impl_handle!(TextHandle, String, str, as_str, TextHandle::Shared(shared) => shared, TextHandle::Lent(lent) => lent.get());
+impl_handle!(BytesHandle, Vec<u8>, [u8], as_slice, BytesHandle::Shared(shared) => shared, BytesHandle::Lent(lent) => lent.get());
+impl_handle!(SequenceHandle, Vec<u64>, [u64], as_slice, SequenceHandle::Shared(shared) => shared.cells());

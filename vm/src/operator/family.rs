@@ -23,7 +23,7 @@ use crate::layout::access::PlainScalar;
 use crate::operator::call::KernelCall;
 use crate::operator::facts::{Class, Facts};
 use crate::operator::fusible::Fusible;
-use crate::operator::general::{GeneralKernel, LiftedKernel};
+use crate::operator::general::{GeneralKernel, LiftedKernel, RowsKernel};
 use crate::operator::lifting::Each;
 use crate::operator::primitive::Primitive;
 use crate::operator::scalar::{self, Typed};
@@ -52,6 +52,8 @@ pub struct Family {
     pub(super) fusible: Option<Fusible>,
     pub(super) primitive: Option<Primitive>,
     pub(super) special: Option<SpecialFunction>,
+    /// Code over rows of the overloads to come.
+    rows: Option<RowsKernel>,
     /// True if overloads are made on demand for arrays of narrow elements too.
     takes_narrow: bool,
     /// True if the recipe is for code that may raise as well.
@@ -82,6 +84,7 @@ impl Family {
             fusible: None,
             primitive: None,
             special: None,
+            rows: None,
             takes_narrow: false,
             recipe_may_raise: false,
             overloads: Vec::new(),
@@ -418,6 +421,24 @@ impl Family {
         self.add_overload(args.into(), result, Kernel::General(GeneralKernel::new(f)))
     }
 
+    /// Gives overloads that are added later code over rows: for arrays of what they take, and single values beside them. Code of
+    /// plain values has loops of its own.
+    pub(crate) fn over_rows(
+        self,
+        f: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> Family {
+        self.over_some_rows(move |call| f(call).map(|()| true))
+    }
+
+    /// The same for code that may leave a call to that for one row, before it has written anything: then it gives false.
+    pub(crate) fn over_some_rows(
+        mut self,
+        f: impl Fn(&mut KernelCall<'_>) -> Result<bool, Fault> + Send + Sync + 'static,
+    ) -> Family {
+        self.rows = Some(RowsKernel(Arc::new(f)));
+        self
+    }
+
     /// Adds overloads that are made on demand for argument types in storage form.
     pub fn on_demand(
         mut self,
@@ -438,6 +459,7 @@ impl Family {
             scalar.block.special = self.special;
         }
         let overload = Overload::new(self.name.clone(), args.into(), result, kernel, self.effects);
+        let overload = overload.with_rows(self.rows.clone());
         match self.rows_of {
             Some(argument) => overload.by_rows_of(argument),
             None => overload,

@@ -33,6 +33,7 @@ mod results;
 pub mod row_by_row;
 pub mod scalar;
 pub mod signature;
+pub(crate) mod string_rows;
 pub mod table;
 mod ternary;
 #[cfg(doctest)]

@@ -10,13 +10,13 @@ use crate::array::rows_out::RowsOut;
 use crate::frame::{FrameError, FramePool};
 use crate::layout::FrameLayout;
 use crate::layout::access::{Bytes, SlotType, Text};
-use crate::layout::handle::{BytesHandle, TextHandle};
+use crate::layout::handle::{BytesHandle, LentString, TextHandle};
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::KernelCall;
 use crate::operator::general::GeneralCall;
 use crate::operator::signature::Overload;
 use crate::value::array::{ArrayRows, cell_size};
-use crate::value::budget::{Account, reserve};
+use crate::value::budget::Account;
 use crate::value::shape::Offsets;
 use crate::value::{Fault, NdView, QType, ScalarType};
 use bumpalo::Bump;
@@ -63,29 +63,34 @@ impl RowByRow {
         let base = frame.base();
         out.start(self.element);
         let mut out = RowsOut::new(out, call.meter());
+        out.reserve(rows)?;
         let arrays: Vec<Option<&ArrayRows>> =
             (0..call.len()).map(|i| call.qtype(i).array().map(|_| call.array(i))).collect();
         for (index, slot) in self.args.iter().enumerate().filter(|(i, _)| arrays[*i].is_none()) {
             // SAFETY: the frame is new to this call, and the slot has the argument's type.
             unsafe { call.move_to(index, base, slot)? };
         }
-        for stride in call.meter().slow_strides(rows) {
-            for row in stride? {
+        let outcome = call.meter().slow_strides(rows).try_for_each(|stride| {
+            stride?.try_for_each(|row| {
                 for (slot, array) in self.args.iter().zip(&arrays) {
                     if let Some(array) = array {
-                        // SAFETY: the slot of an array's argument has the type of its rows.
-                        unsafe { put(base, slot, array, row, call.meter())? };
+                        // SAFETY: the slot of an array's argument has the type of its rows, and lends strings until the call ends.
+                        unsafe { put(base, slot, array, row) };
                     }
                 }
                 // SAFETY: the slots hold values of their types; nobody else has the frame.
                 let outcome = unsafe { self.kernel.run(base, call.arena(), call.meter()) };
                 outcome.map_err(|fault| fault.in_row(row))?;
                 // SAFETY: the kernel has written its result.
-                unsafe { take(base, &self.out, self.element, &mut out)? };
-            }
+                unsafe { take(base, &self.out, self.element, &mut out) }
+            })
+        });
+        for (slot, _) in self.args.iter().zip(&arrays).filter(|(_, array)| array.is_some()) {
+            // SAFETY: as above.
+            unsafe { take_back(base, slot) };
         }
         out.normalize();
-        Ok(())
+        outcome
     }
 }
 
@@ -133,43 +138,54 @@ fn no_memory(error: FrameError) -> Fault {
     Fault::Host { message: error.to_string() }
 }
 
-/// Writes a row into the slot of an argument.
-///
-/// # Errors
-/// No memory for a text.
+/// Puts a row into the slot of an argument; a string is lent to it.
 ///
 /// # Safety
-/// The slot is one of the frame at `base`, a scalar or optional of the array's element.
-unsafe fn put(
-    base: *mut u8,
-    slot: &TypedSlot,
-    array: &ArrayRows,
-    row: usize,
-    meter: &Meter<'_>,
-) -> Result<(), Fault> {
-    // SAFETY: the caller's promise; a presence byte is the first of its slot.
+/// The slot is one of the frame at `base`, a scalar or optional of the array's element. The array stays as it is until
+/// [`take_back`].
+unsafe fn put(base: *mut u8, slot: &TypedSlot, array: &ArrayRows, row: usize) {
+    // SAFETY: the caller's promise; a presence byte is the first of its slot. The rows of a TEXT are UTF-8.
     unsafe {
         let mut at = base.add(slot.offset() as usize);
-        if let QType::Optional(scalar) = slot.qtype() {
+        if slot.qtype().is_optional() {
             at.write(u8::from(array.is_present(row)));
-            at = if *scalar == ScalarType::Unit { at } else { at.add(scalar.align() as usize) };
+            at = base.add(value_offset(slot));
         }
-        let bytes = array.raw(row);
         match array.element() {
             ScalarType::Text => {
-                let out = (*at.cast::<TextHandle>()).cleared();
-                reserve(out, bytes.len(), meter)?;
-                out.push_str(std::str::from_utf8(bytes).expect("a text is written as a text"));
+                let text = std::str::from_utf8_unchecked(array.string(row));
+                *at.cast::<TextHandle>() = TextHandle::Lent(LentString::new(text));
             }
             ScalarType::Bytes => {
-                let out = (*at.cast::<BytesHandle>()).cleared();
-                reserve(out, bytes.len(), meter)?;
-                out.extend_from_slice(bytes);
+                *at.cast::<BytesHandle>() = BytesHandle::Lent(LentString::new(array.string(row)));
             }
-            _ => at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()),
+            _ => {
+                let cell = array.raw(row);
+                at.copy_from_nonoverlapping(cell.as_ptr(), cell.len());
+            }
         }
     }
-    Ok(())
+}
+
+/// Takes a string back that was lent to a slot.
+///
+/// # Safety
+/// As of [`put`].
+unsafe fn take_back(base: *mut u8, slot: &TypedSlot) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let at = base.add(value_offset(slot));
+        match slot.qtype().scalar() {
+            Some(ScalarType::Text) => *at.cast::<TextHandle>() = TextHandle::Owned(String::new()),
+            Some(ScalarType::Bytes) => *at.cast::<BytesHandle>() = BytesHandle::Owned(Vec::new()),
+            _ => {}
+        }
+    }
+}
+
+/// Where the value of a scalar or optional slot stands: behind the presence byte, which is the value of a mask.
+fn value_offset(slot: &TypedSlot) -> usize {
+    slot.value().map_or(slot.offset(), |value| value.offset()) as usize
 }
 
 /// Appends the contents of a slot to rows.

@@ -10,7 +10,7 @@ use crate::array::scan::ScanKernel;
 use crate::array::special::SpecialFunction;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::KernelCall;
-use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
+use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel, RowsKernel};
 use crate::operator::operand_view::OperandView;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
@@ -105,6 +105,8 @@ pub struct Overload {
     reads_lent: bool,
     /// How the result lies in the first argument, if it does.
     view: Option<OperandView>,
+    /// Code over rows, of a kernel on single values that needs slots.
+    rows: Option<RowsKernel>,
 }
 
 /// What an operator does to one of the rows that it is applied to.
@@ -199,12 +201,32 @@ impl Overload {
         kernel: Kernel,
         effects: Effects,
     ) -> Overload {
-        Overload { name, args, result, kernel, effects, of_row: None, reads_lent: false, view: None }
+        Overload {
+            name,
+            args,
+            result,
+            kernel,
+            effects,
+            of_row: None,
+            reads_lent: false,
+            view: None,
+            rows: None,
+        }
     }
 
     /// The same of code that reads its first argument by [`KernelCall::rows`](crate::operator::KernelCall::rows).
     pub(crate) fn reading_lent(self) -> Overload {
         Overload { reads_lent: true, ..self }
+    }
+
+    /// The same with code over rows.
+    pub(super) fn with_rows(self, rows: Option<RowsKernel>) -> Overload {
+        Overload { rows, ..self }
+    }
+
+    /// Code over rows, of a kernel on single values that needs slots.
+    pub(super) fn rows(&self) -> Option<&RowsKernel> {
+        self.rows.as_ref()
     }
 
     /// The same of code whose result is a view of its first argument.

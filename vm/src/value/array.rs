@@ -172,6 +172,11 @@ impl ArrayRows {
         &self.bytes()[start as usize..self.ends[row] as usize]
     }
 
+    /// Where each row of strings ends, in bytes; nothing if rows are plain.
+    pub(crate) fn ends(&self) -> &[u64] {
+        &self.ends
+    }
+
     /// Plain cells as bytes.
     pub fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.cells)

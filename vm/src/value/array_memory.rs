@@ -116,8 +116,61 @@ impl ArrayRows {
     }
 
     /// Makes room on account for the presence of this many rows in all.
-    pub(super) fn reserve_presence(&mut self, rows: usize, account: &dyn Account) -> Result<(), Exhausted> {
+    pub(crate) fn reserve_presence(&mut self, rows: usize, account: &dyn Account) -> Result<(), Exhausted> {
         reserve_exact(&mut self.presence, rows.div_ceil(ROWS_OF_A_WORD), account)
+    }
+
+    /// Where the string row that comes next begins, in bytes.
+    #[inline]
+    pub(crate) fn next_string(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
+
+    /// Writes bytes of the string row that comes next from this byte on, and gives the byte behind them.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    #[inline]
+    pub(crate) fn write_piece(
+        &mut self,
+        at: usize,
+        bytes: &[u8],
+        account: &dyn Account,
+    ) -> Result<usize, Exhausted> {
+        let end = at + bytes.len();
+        if end > self.cells.len() * size_of::<u64>() {
+            self.grow_strings(end, account)?;
+        }
+        self.cells_mut()[at..end].copy_from_slice(bytes);
+        Ok(end)
+    }
+
+    /// Ends the string row that comes next behind bytes that are written. Its presence comes by
+    /// [`append_presence`](ArrayRows::append_presence), or all rows are present.
+    ///
+    /// # Errors
+    /// The account or the system refuses.
+    #[inline]
+    pub(crate) fn end_string(&mut self, end: usize, account: &dyn Account) -> Result<(), Exhausted> {
+        reserve(&mut self.ends, self.len + 1, account)?;
+        self.ends.push(end as u64);
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Makes the memory of strings longer, twice as long if it has to move.
+    #[cold]
+    fn grow_strings(&mut self, bytes: usize, account: &dyn Account) -> Result<(), Exhausted> {
+        reserve(&mut self.cells, bytes.div_ceil(size_of::<u64>()), account)?;
+        let all = self.cells.capacity();
+        self.cells.resize(all);
+        Ok(())
+    }
+
+    /// Appends the presence of the rows of a word.
+    #[inline]
+    pub(crate) fn append_presence(&mut self, word: u64) {
+        self.presence.push(word);
     }
 
     /// The words of presence, as [`presence_mut`](ArrayRows::presence_mut), with memory on account.

@@ -12,7 +12,7 @@
 //!
 //! A line of `columns.txt` is `name element file`, or `name element file presence` with one byte a row that is 0 where
 //! the row is missing; without a file the column is a value for all rows, `name element = number`. An n-dimensional array
-//! is `name element file axes SIZE …`.
+//! is `name element file axes SIZE …`. A file of TEXT has a line for each row.
 
 use cembra::compile::{Options, compile};
 use cembra::native::{ArrayLayout, NativeCache, NativeError, ProgramCall};
@@ -65,6 +65,13 @@ fn column(directory: &Path, words: &[&str]) -> Outcome<(String, QType, Value)> {
         return Ok((words[0].to_owned(), QType::Scalar(element), Value::Scalar(value)));
     }
     let bytes = std::fs::read(directory.join(words[2]))?;
+    if element == ScalarType::Text {
+        let lines = std::str::from_utf8(&bytes)?.lines();
+        let cells: Vec<_> = lines.map(|line| Some(ScalarValue::Text(line.into()))).collect();
+        let qtype = QType::Array(ArrayType { class: ArrayClass::Dense, element });
+        let rows = ArrayRows::from_values(element, &cells);
+        return Ok((words[0].to_owned(), qtype, Value::Array(ArrayClass::Dense, Arc::new(rows))));
+    }
     let size = if matches!(element, ScalarType::Float32 | ScalarType::Int32) { 4 } else { 8 };
     if words.get(3) == Some(&"axes") {
         let sizes: Vec<usize> = words[4..].iter().map(|size| size.parse()).collect::<Result<_, _>>()?;
@@ -101,6 +108,12 @@ fn open(directory: &Path) -> Outcome<Opened> {
     let result = frame.read(bound.output_slot())?;
     for (number, field) in fields(&result).iter().enumerate() {
         let bytes = match field {
+            Value::Array(_, rows) if rows.element() == ScalarType::Text => {
+                (0..rows.len()).flat_map(|row| [rows.string(row), b"\n"].concat()).collect()
+            }
+            Value::Array(_, rows) if rows.element() == ScalarType::Unit => {
+                (0..rows.len()).map(|row| rows.is_present(row).into()).collect()
+            }
             Value::Array(_, rows) => rows.bytes().to_vec(),
             Value::NdArray(rows) => {
                 let view = rows.view();
@@ -156,6 +169,9 @@ struct Lent {
 impl Lent {
     fn of(result: &Value) -> Outcome<Option<Lent>> {
         let Value::Array(_, rows) = result else { return Ok(None) };
+        if NdType::new(rows.element(), 1, 0).is_none() {
+            return Ok(None);
+        }
         let bytes = vec![0; rows.bytes().len()];
         let size = (bytes.len() / rows.len().max(1)) as isize;
         let view = NdView::new(rows.element(), &bytes, 0, &[rows.len()], &[size])?;

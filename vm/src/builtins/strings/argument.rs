@@ -3,10 +3,11 @@
 //! Both work on bytes: a TEXT argument is its UTF-8, a TEXT result is checked to be UTF-8 in the end.
 //! The result is missing if the format or any argument is, whatever the format says.
 
-use crate::builtins::strings::units::{StringType, check_length};
+use crate::builtins::strings::units::check_length;
 use crate::builtins::strings::utf8::checked_buffer;
 use crate::layout::access::{Bytes, PlainScalar, Text};
 use crate::operator::KernelCall;
+use crate::operator::string_rows::StringSlot;
 use crate::value::budget::{Account, reserve_more};
 use crate::value::{Fault, QType, ScalarType};
 

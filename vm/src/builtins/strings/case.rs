@@ -4,10 +4,11 @@
 //! capital sigma becomes `ς` at the end of a word and `σ` elsewhere. Mappings are those of the Rust
 //! standard library; letters that Unicode added lately may stay as they are in other implementations.
 
-use crate::array::meter::{Meter, Pace};
+use crate::array::meter::Meter;
+use crate::builtins::strings::units::StringType;
+use crate::layout::access::Text;
 use crate::operator::{Family, KernelCall};
 use crate::value::Fault;
-use crate::value::budget::reserve_more;
 use crate::value::qtype::TEXT;
 
 /// The rows of this file.
@@ -15,73 +16,85 @@ pub fn rows() -> Vec<Family> {
     vec![
         Family::new("strings.upper", &["x"], "The text in upper case, such as `STRASSE` for `straße`.")
             .cost_of(12)
+            .over_rows(|call| convert_rows(call, <[u8]>::make_ascii_uppercase, upper))
             .general(&[TEXT], TEXT, |call| convert(call, upper)),
-        Family::new("strings.lower", &["x"], "The text in lower case.").cost_of(12).general(
-            &[TEXT],
-            TEXT,
-            |call| convert(call, lower),
-        ),
+        Family::new("strings.lower", &["x"], "The text in lower case.")
+            .cost_of(12)
+            .over_rows(|call| convert_rows(call, <[u8]>::make_ascii_lowercase, lower))
+            .general(&[TEXT], TEXT, |call| convert(call, lower)),
     ]
 }
 
-/// Bytes that the letters may take that one becomes.
-const LONGEST: usize = 12;
+/// What gives the pieces of a text in another case, one after the other.
+type Map = fn(&str, &Meter<'_>, &mut dyn FnMut(&str) -> Result<(), Fault>) -> Result<(), Fault>;
 
-fn convert(
-    call: &mut KernelCall<'_>,
-    map: fn(&mut String, &str, &Meter<'_>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+fn convert(call: &mut KernelCall<'_>, map: Map) -> Result<(), Fault> {
     let (text, meter) = (call.text(0), call.meter());
-    map(call.text_room(text.len())?, text, meter)
+    let out = call.text_room(text.len())?;
+    map(text, meter, &mut |piece| Text::append(out, piece, meter))
 }
 
-/// A result that grows letter by letter.
-struct Converted<'o, 'm> {
-    out: &'o mut String,
-    meter: &'m Meter<'m>,
-    pace: Pace<'m>,
-}
-
-impl<'o, 'm> Converted<'o, 'm> {
-    fn new(out: &'o mut String, meter: &'m Meter<'m>) -> Converted<'o, 'm> {
-        Converted { out, meter, pace: meter.pace() }
-    }
-
-    /// Appends what a letter becomes.
-    fn push(&mut self, letters: impl Iterator<Item = char>) -> Result<(), Fault> {
-        reserve_more(self.out, LONGEST, self.meter)?;
-        self.out.extend(letters);
-        self.pace.over(1)
-    }
-}
-
-fn upper(out: &mut String, text: &str, meter: &Meter<'_>) -> Result<(), Fault> {
-    match text.is_ascii() {
-        true => {
-            out.push_str(text);
-            out.make_ascii_uppercase();
-            Ok(())
-        }
-        false => {
-            let mut converted = Converted::new(out, meter);
-            text.chars().try_for_each(|c| converted.push(c.to_uppercase()))
-        }
-    }
-}
-
-fn lower(out: &mut String, text: &str, meter: &Meter<'_>) -> Result<(), Fault> {
-    if text.is_ascii() {
-        out.push_str(text);
-        out.make_ascii_lowercase();
+/// Rows without other letters than those of ASCII are copied and changed as a whole.
+fn convert_rows(call: &mut KernelCall<'_>, ascii: fn(&mut [u8]), map: Map) -> Result<(), Fault> {
+    if call.change_ascii(ascii)? {
         return Ok(());
     }
-    let mut converted = Converted::new(out, meter);
-    text.char_indices().try_for_each(|(at, c)| match c {
-        'Σ' => {
-            let ends = ends_word(&text[..at], &text[at + c.len_utf8()..]);
-            converted.push(std::iter::once(if ends { 'ς' } else { 'σ' }))
+    let meter = call.meter();
+    call.pieces_of_strings::<Text>(1, |_, texts, out| {
+        map(texts[0], meter, &mut |piece| out.push(piece.as_bytes()))
+    })
+}
+
+/// Letters of ASCII that are changed together.
+const TOGETHER: usize = 64;
+
+/// Gives the letters of a text, those of ASCII changed, and others as `other` gives them for the byte where they stand.
+fn map_letters(
+    text: &str,
+    meter: &Meter<'_>,
+    ascii: fn(&mut str),
+    append: &mut dyn FnMut(&str) -> Result<(), Fault>,
+    mut other: impl FnMut(usize, char, &mut dyn FnMut(char) -> Result<(), Fault>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let (mut at, mut pace) = (0, meter.pace());
+    while let Some(next) = text[at..].chars().next() {
+        if next.is_ascii() {
+            let rest = &text.as_bytes()[at..];
+            let rest = &rest[..rest.len().min(TOGETHER)];
+            let run = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+            let mut letters = [0; TOGETHER];
+            letters[..run].copy_from_slice(&rest[..run]);
+            let letters = std::str::from_utf8_mut(&mut letters[..run]).expect("ASCII is UTF-8");
+            ascii(letters);
+            append(letters)?;
+            at += run;
+        } else {
+            other(at, next, &mut |letter| append(letter.encode_utf8(&mut [0; 4])))?;
+            at += next.len_utf8();
         }
-        c => converted.push(c.to_lowercase()),
+        pace.over(1)?;
+    }
+    Ok(())
+}
+
+fn upper(
+    text: &str,
+    meter: &Meter<'_>,
+    append: &mut dyn FnMut(&str) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    map_letters(text, meter, str::make_ascii_uppercase, append, |_, letter, append| {
+        letter.to_uppercase().try_for_each(append)
+    })
+}
+
+fn lower(
+    text: &str,
+    meter: &Meter<'_>,
+    append: &mut dyn FnMut(&str) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    map_letters(text, meter, str::make_ascii_lowercase, append, |at, letter, append| match letter {
+        'Σ' => append(if ends_word(&text[..at], &text[at + 'Σ'.len_utf8()..]) { 'ς' } else { 'σ' }),
+        letter => letter.to_lowercase().try_for_each(append),
     })
 }
 
@@ -205,9 +218,13 @@ const CASE_IGNORABLE: [(u32, u32); 464] = [
 mod tests {
     use super::*;
 
-    fn mapped(map: fn(&mut String, &str, &Meter<'_>) -> Result<(), Fault>, text: &str) -> String {
+    fn mapped(map: Map, text: &str) -> String {
         let mut out = String::new();
-        map(&mut out, text, &Meter::of_default()).expect("short");
+        let mut append = |piece: &str| {
+            out.push_str(piece);
+            Ok(())
+        };
+        map(text, &Meter::of_default(), &mut append).expect("short");
         out
     }
 

@@ -7,7 +7,9 @@ use crate::array::meter::Meter;
 use crate::builtins::strings::pattern::find_next;
 use crate::builtins::strings::search::{index, range};
 use crate::builtins::strings::strip::Ends;
-use crate::builtins::strings::units::{OPTIONAL_INT64, StringType, check_length, each_string};
+use crate::builtins::strings::units::{
+    OPTIONAL_INT64, StringType, check_length, each_string, of_string, string_type,
+};
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::qtype::INT64;
@@ -25,7 +27,8 @@ pub fn rows() -> Vec<Family> {
                 "s with `new` for the first max_subs occurrences of `old`, or for all if that is missing or \
                  negative. An empty `old` occurs before every unit and at the end.",
             )
-            .cost_of(12),
+            .cost_of(12)
+            .over_rows(|call| of_string(call, replace_rows::<Text>, replace_rows::<Bytes>)),
             replace_kernel::<Text>,
             replace_kernel::<Bytes>,
             |s| (vec![s.clone(), s.clone(), s.clone(), OPTIONAL_INT64], s),
@@ -39,6 +42,7 @@ pub fn rows() -> Vec<Family> {
             "The parts one after another with sep between them; missing if a part is.",
         )
         .cost_of(8)
+        .over_rows(|call| of_string(call, join_rows::<Text>, join_rows::<Bytes>))
         .on_demand(join),
     ]
 }
@@ -49,7 +53,8 @@ fn substr_row() -> Family {
         &["s", "start", "end"],
         "The units [start, end) of s; negative positions count from the end, a missing `end` is the end.",
     )
-    .cost_of(8);
+    .cost_of(8)
+    .over_rows(|call| of_string(call, substr_rows::<Text>, substr_rows::<Bytes>));
     [INT64, OPTIONAL_INT64].into_iter().fold(row, |row, start| {
         each_string(row, substr::<Text>, substr::<Bytes>, |s| {
             (vec![s.clone(), start.clone(), OPTIONAL_INT64], s)
@@ -65,10 +70,30 @@ fn substr<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     write::<S>(call, part)
 }
 
+/// Bytes of a string whose units are counted between two polls.
+const LONG: usize = 1 << 16;
+
+fn substr_rows<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
+    let (start, end, meter) = (call.number_rows(1), call.number_rows(2), call.meter());
+    call.parts_of_strings::<S>(|s, row| {
+        if S::bytes(s) >= LONG {
+            meter.poll()?;
+        }
+        let range = range::<S>(s, start.get(row), end.get(row));
+        Ok(S::slice(s, range.unwrap_or(0..0)))
+    })
+}
+
 fn strip_row(name: &str, place: &str, ends: Ends) -> Family {
     let meaning =
         format!("s without the units {place} that are in chars, or white space if chars is missing.");
-    let row = Family::new(name, &["s", "chars"], &meaning).cost_of(6);
+    let row =
+        Family::new(name, &["s", "chars"], &meaning).cost_of(6).over_rows(move |call| {
+            match string_type(call) {
+                ScalarType::Text => strip_rows::<Text>(call, ends),
+                _ => strip_rows::<Bytes>(call, ends),
+            }
+        });
     let text = move |call: &mut KernelCall<'_>| strip::<Text>(call, ends);
     let bytes = move |call: &mut KernelCall<'_>| strip::<Bytes>(call, ends);
     let row = each_string(row, text, bytes, |s| (vec![s.clone()], s));
@@ -82,6 +107,13 @@ fn strip<S: StringType>(call: &mut KernelCall<'_>, ends: Ends) -> Result<(), Fau
     let meter = call.meter();
     let part = S::read(call, 0).map(|s| S::strip(s, set, ends, meter)).transpose()?;
     write::<S>(call, part)
+}
+
+fn strip_rows<S: StringType>(call: &mut KernelCall<'_>, ends: Ends) -> Result<(), Fault> {
+    let (sets, meter) = ((call.len() > 1).then(|| call.string_rows::<S>(1)), call.meter());
+    call.parts_of_strings::<S>(|s, row| {
+        S::strip(s, sets.as_ref().and_then(|sets| sets.get(row)), ends, meter)
+    })
 }
 
 /// Writes a result that is missing only if the operand was.
@@ -98,38 +130,61 @@ fn replace_kernel<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault>
         (Some(s), Some(old), Some(new)) => {
             let limit = index(call, 3).and_then(|limit| usize::try_from(limit).ok());
             let meter = call.meter();
-            replace::<S>(S::room(call, S::bytes(s))?, s, (old, new), limit.unwrap_or(usize::MAX), meter)?;
+            let finder = Finder::new(S::as_bytes(old));
+            let out = S::room(call, S::bytes(s))?;
+            replace::<S>(s, &finder, new, limit.unwrap_or(usize::MAX), meter, |piece| {
+                S::append(out, piece, meter)
+            })?;
         }
         _ => call.set_missing(),
     }
     Ok(())
 }
 
+fn replace_rows<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
+    let (limits, meter) = (call.number_rows(3), call.meter());
+    let one = call.string_rows::<S>(1).one().map(|old| Finder::new(S::as_bytes(old)));
+    call.pieces_of_strings::<S>(3, |row, strings, out| {
+        let &[s, old, new] = strings else { unreachable!("three strings") };
+        let of_row;
+        let finder = match &one {
+            Some(finder) => finder,
+            None => {
+                of_row = Finder::new(S::as_bytes(old));
+                &of_row
+            }
+        };
+        let limit = limits.get(row).and_then(|limit| usize::try_from(limit).ok());
+        replace::<S>(s, finder, new, limit.unwrap_or(usize::MAX), meter, |piece| out.push(S::as_bytes(piece)))
+    })
+}
+
+/// Gives the pieces of a string in which others have been replaced.
 fn replace<S: StringType>(
-    out: &mut S::Buffer,
     s: &S::Str,
-    (old, new): (&S::Str, &S::Str),
+    old: &Finder<'_>,
+    new: &S::Str,
     limit: usize,
     meter: &Meter<'_>,
+    mut append: impl FnMut(&S::Str) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    let end = S::bytes(s);
-    let finder = Finder::new(S::as_bytes(old));
+    let (end, old_bytes) = (S::bytes(s), old.needle().len());
     let mut length = end;
     let mut pace = meter.pace();
     let (mut copied, mut search) = (0, Some(0));
     for _ in 0..limit {
         let Some(from) = search else { break };
-        let Some(found) = find_next(&S::as_bytes(s)[from..], &finder, meter)? else { break };
+        let Some(found) = find_next(&S::as_bytes(s)[from..], old, meter)? else { break };
         let at = from + found;
         pace.over(at - copied + S::bytes(new) + 1)?;
-        length = length + S::bytes(new) - S::bytes(old);
+        length = length + S::bytes(new) - old_bytes;
         check_length(length)?;
-        S::append(out, S::slice(s, copied..at), meter)?;
-        S::append(out, new, meter)?;
-        copied = at + S::bytes(old);
+        append(S::slice(s, copied..at))?;
+        append(new)?;
+        copied = at + old_bytes;
         search = if copied == at { S::next(s, at) } else { Some(copied) };
     }
-    S::append(out, S::slice(s, copied..end), meter)
+    append(S::slice(s, copied..end))
 }
 
 /// The overload for a scalar separator and any mix of scalar and optional parts of its type.
@@ -171,6 +226,20 @@ fn join_kernel<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
+fn join_rows<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
+    call.pieces_of_strings::<S>(call.len(), |_, strings, out| {
+        let [separator, first, others @ ..] = strings else { unreachable!("a separator and parts") };
+        let separators = others.len().saturating_mul(S::bytes(separator));
+        let length = strings[1..].iter().map(|part| S::bytes(part)).fold(separators, usize::saturating_add);
+        check_length(length)?;
+        out.push(S::as_bytes(first))?;
+        others.iter().try_for_each(|part| {
+            out.push(S::as_bytes(separator))?;
+            out.push(S::as_bytes(part))
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,12 +258,21 @@ mod tests {
         ];
         for (s, old, new, limit, expected) in cases {
             let mut out = String::new();
-            replace::<Text>(&mut out, s, (old, new), limit, &Meter::of_default()).expect("short");
+            let finder = Finder::new(old.as_bytes());
+            replace::<Text>(s, &finder, new, limit, &Meter::of_default(), |piece| {
+                out.push_str(piece);
+                Ok(())
+            })
+            .expect("short");
             assert_eq!(out, expected);
         }
         let mut out = Vec::new();
-        replace::<Bytes>(&mut out, "ñ".as_bytes(), (b"", b"."), usize::MAX, &Meter::of_default())
-            .expect("short");
+        let finder = Finder::new(b"");
+        replace::<Bytes>("ñ".as_bytes(), &finder, b".", usize::MAX, &Meter::of_default(), |piece| {
+            out.extend_from_slice(piece);
+            Ok(())
+        })
+        .expect("short");
         assert_eq!(out, b".\xc3.\xb1.");
     }
 }

@@ -7,6 +7,7 @@
 //! | `search` | length, find, rfind, contains, count |
 //! | `edit` | substr, replace, strip, lstrip, rstrip, join |
 //! | `case` | upper, lower |
+//! | `compare` | comparisons over rows, for `core` and `bool` |
 //! | `scalar` | as_text, parse_int32 … parse_float64 |
 //! | `utf8` | encode, decode |
 //! | `printf` | printf |
@@ -21,6 +22,7 @@ use crate::operator::Family;
 
 mod argument;
 mod case;
+pub(super) mod compare;
 mod digits;
 mod edit;
 mod format;

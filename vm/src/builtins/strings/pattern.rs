@@ -10,6 +10,7 @@
 
 use crate::array::meter::Meter;
 use crate::value::Fault;
+use memchr::memchr_iter;
 use memchr::memmem::{self, Finder, FinderRev};
 use std::ops::Range;
 
@@ -71,6 +72,11 @@ pub fn rfind(s: &[u8], part: &[u8], meter: &Meter<'_>) -> Result<Option<usize>, 
 /// # Errors
 /// The run has to stop, or its memory does not suffice for a number for each byte that is looked for.
 pub fn count(s: &[u8], part: &[u8], meter: &Meter<'_>) -> Result<i64, Fault> {
+    if let [byte] = *part {
+        let pieces =
+            s.chunks(PIECE).map(|piece| meter.poll().map(|()| memchr_iter(byte, piece).count() as i64));
+        return pieces.sum();
+    }
     if s.len() < part.len() {
         return Ok(0);
     }

@@ -8,13 +8,13 @@
 //! The original takes `-0x1` for the float -1 although it refuses `0x1`; here both raise.
 
 use crate::array::meter::Meter;
-use crate::layout::access::Bytes;
-use crate::layout::{PlainSlot, SlotType};
+use crate::layout::PlainSlot;
+use crate::layout::access::{Bytes, Text};
 use crate::operator::{Family, KernelCall};
+use crate::value::Fault;
 use crate::value::budget::reserve_more;
 use crate::value::number::{write_f32, write_f64};
 use crate::value::qtype::{BOOLEAN, BYTES, FLOAT32, FLOAT64, INT32, INT64, TEXT, UNIT};
-use crate::value::{Fault, QType, ScalarType};
 use std::fmt::{Display, Write};
 use std::str::FromStr;
 
@@ -54,8 +54,11 @@ fn as_text() -> Family {
     .cost_of(20)
     .general(&[UNIT], TEXT, |call| display(call, "present"))
     .general(&[BOOLEAN], TEXT, display_argument::<bool>)
+    .over_rows(display_rows::<i32>)
     .general(&[INT32], TEXT, display_argument::<i32>)
+    .over_rows(display_rows::<i64>)
     .general(&[INT64], TEXT, display_argument::<i64>)
+    .over_some_rows(|_| Ok(false))
     .general(&[FLOAT32], TEXT, |call| {
         let x = call.get::<f32>(0);
         write_f32(call.text_out(), x);
@@ -76,6 +79,19 @@ fn as_text() -> Family {
 fn display_argument<T: PlainSlot + Display>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let value = call.plain::<T>(0);
     display(call, value)
+}
+
+/// Letters of the longest integer: its sign and 19 digits.
+const INTEGER: usize = 20;
+
+fn display_rows<T: PlainSlot + Display>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
+    call.pieces_of_plain(|value: T, out| {
+        let mut digits = [0; INTEGER];
+        let mut rest = &mut digits[..];
+        std::io::Write::write_fmt(&mut rest, format_args!("{value}")).expect("an integer is not longer");
+        let used = INTEGER - rest.len();
+        out.push(&digits[..used])
+    })
 }
 
 fn display(call: &mut KernelCall<'_>, value: impl Display) -> Result<(), Fault> {
@@ -133,34 +149,32 @@ fn write_char(out: &mut String, c: char, after_escape: bool) -> bool {
     false
 }
 
-fn parse<T>(name: &str, meaning: &str, number: fn(&str) -> Option<T>) -> Family
-where
-    T: for<'a> SlotType<View<'a> = T>,
-{
+fn parse<T: PlainSlot>(name: &str, meaning: &str, number: fn(&str) -> Option<T>) -> Family {
+    let of_text = move |text: &str| number(text).ok_or_else(|| unable::<T>(text));
+    let of_bytes = move |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) => of_text(text),
+        Err(_) => Err(unable::<T>(&String::from_utf8_lossy(bytes))),
+    };
     Family::new(name, &["x"], meaning)
         .cost_of(16)
         .raises()
-        .general(&[TEXT], T::qtype(), move |call| {
-            let text = call.text(0);
-            let parsed = number(text).ok_or_else(|| unable::<T>(text))?;
-            call.set::<T>(parsed);
+        .over_rows(move |call| call.map_strings::<Text, T, _, 1>(|[text], _| of_text(text)))
+        .general(&[TEXT], T::plain_qtype(), move |call| {
+            let parsed = of_text(call.text(0))?;
+            call.set_plain::<T>(parsed);
             Ok(())
         })
-        .general(&[BYTES], T::qtype(), move |call| {
-            let bytes = call.get::<Bytes>(0);
-            let parsed = std::str::from_utf8(bytes).ok().and_then(number);
-            call.set::<T>(parsed.ok_or_else(|| unable::<T>(&String::from_utf8_lossy(bytes)))?);
+        .over_rows(move |call| call.map_strings::<Bytes, T, _, 1>(|[bytes], _| of_bytes(bytes)))
+        .general(&[BYTES], T::plain_qtype(), move |call| {
+            let parsed = of_bytes(call.get::<Bytes>(0))?;
+            call.set_plain::<T>(parsed);
             Ok(())
         })
 }
 
 #[cold]
-fn unable<T: SlotType>(text: &str) -> Fault {
-    let target = match T::qtype() {
-        QType::Scalar(scalar) | QType::Optional(scalar) => scalar,
-        _ => ScalarType::Text,
-    };
-    Fault::Parse { text: text.to_owned(), target }
+fn unable<T: PlainSlot>(text: &str) -> Fault {
+    Fault::Parse { text: text.to_owned(), target: T::SCALAR }
 }
 
 fn integer<T: FromStr>(text: &str) -> Option<T> {
@@ -168,7 +182,7 @@ fn integer<T: FromStr>(text: &str) -> Option<T> {
 }
 
 fn float<T: FromStr>(text: &str) -> Option<T> {
-    without_nan_payload(text).parse().ok()
+    text.parse().ok().or_else(|| without_nan_payload(text).parse().ok())
 }
 
 /// Turns `nan(1a_2)` into `nan`: C lets a NaN carry a payload in letters, digits and underscores.

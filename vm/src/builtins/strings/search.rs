@@ -5,12 +5,13 @@
 //! string is not found there.
 
 use crate::array::meter::Meter;
-use crate::builtins::strings::pattern;
-use crate::builtins::strings::units::{OPTIONAL_INT64, StringType, each_string};
+use crate::builtins::strings::pattern::{self, find_next};
+use crate::builtins::strings::units::{OPTIONAL_INT64, StringType, each_string, of_string, string_type};
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Family, KernelCall};
 use crate::value::qtype::{BYTES, INT64, OPTIONAL_UNIT, TEXT};
-use crate::value::{Fault, QType};
+use crate::value::{Fault, QType, ScalarType};
+use memchr::memmem::Finder;
 use std::ops::Range;
 
 /// The rows of this file.
@@ -18,22 +19,24 @@ pub fn rows() -> Vec<Family> {
     vec![
         Family::new("strings.length", &["x"], "Number of code points of a TEXT, or of bytes of a BYTES.")
             .cost_of(4)
+            .over_rows(lengths::<Text>)
             .general(&[TEXT], INT64, length::<Text>)
+            .over_rows(lengths::<Bytes>)
             .general(&[BYTES], INT64, length::<Bytes>),
         position(
             "strings.find",
             "Position of the first substr within [start, end) of s, or missing; `end` missing is the end of s.",
-            find::<Text>,
-            find::<Bytes>,
+            pattern::find,
         ),
         position(
             "strings.rfind",
             "Position of the last substr within [start, end) of s, or missing; `end` missing is the end of s.",
-            rfind::<Text>,
-            rfind::<Bytes>,
+            pattern::rfind,
         ),
         each_string(
-            Family::new("strings.contains", &["s", "substr"], "Present if substr occurs in s.").cost_of(8),
+            Family::new("strings.contains", &["s", "substr"], "Present if substr occurs in s.")
+                .cost_of(8)
+                .over_rows(|call| of_string(call, contained::<Text>, contained::<Bytes>)),
             contains::<Text>,
             contains::<Bytes>,
             |s| (vec![s.clone(), s], OPTIONAL_UNIT),
@@ -44,19 +47,22 @@ pub fn rows() -> Vec<Family> {
             "Number of occurrences of substr in s, overlapping ones included; one more than the length if it is empty.",
         )
         .cost_of(8)
+        .over_rows(counts::<Text>)
         .general(&[TEXT, TEXT], INT64, count_kernel::<Text>)
+        .over_rows(counts::<Bytes>)
         .general(&[BYTES, BYTES], INT64, count_kernel::<Bytes>),
     ]
 }
 
 /// A row with the parameters of `find`. A missing `start` is 0.
-fn position(
-    name: &str,
-    meaning: &str,
-    text: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
-    bytes: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Copy + Send + Sync + 'static,
-) -> Family {
+fn position(name: &str, meaning: &str, find: Find) -> Family {
     let row = Family::new(name, &["s", "substr", "start", "end"], meaning).cost_of(8);
+    let row = row.over_rows(move |call| match string_type(call) {
+        ScalarType::Text => search_rows::<Text>(call, find),
+        _ => search_rows::<Bytes>(call, find),
+    });
+    let text = move |call: &mut KernelCall<'_>| search::<Text>(call, find);
+    let bytes = move |call: &mut KernelCall<'_>| search::<Bytes>(call, find);
     [INT64, OPTIONAL_INT64].into_iter().fold(row, |row, start| {
         each_string(row, text, bytes, |s| (vec![s.clone(), s, start.clone(), OPTIONAL_INT64], OPTIONAL_INT64))
     })
@@ -68,26 +74,40 @@ fn length<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn find<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
-    let found = search::<S>(call, pattern::find)?;
-    call.set::<Option<i64>>(found);
-    Ok(())
-}
-
-fn rfind<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
-    let found = search::<S>(call, pattern::rfind)?;
-    call.set::<Option<i64>>(found);
-    Ok(())
+fn lengths<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
+    call.map_strings::<S, i64, _, 1>(|[s], _| S::units(s) as i64)
 }
 
 /// A function of [`pattern`] that finds an occurrence.
 type Find = fn(&[u8], &[u8], &Meter<'_>) -> Result<Option<usize>, Fault>;
 
-fn search<S: StringType>(call: &KernelCall<'_>, find: Find) -> Result<Option<i64>, Fault> {
-    let Some((s, part)) = S::read(call, 0).zip(S::read(call, 1)) else { return Ok(None) };
-    let Some(range) = range::<S>(s, index(call, 2), index(call, 3)) else { return Ok(None) };
+fn search<S: StringType>(call: &mut KernelCall<'_>, find: Find) -> Result<(), Fault> {
+    let found = match S::read(call, 0).zip(S::read(call, 1)) {
+        Some((s, part)) => found_in::<S>(s, part, (index(call, 2), index(call, 3)), find, call.meter())?,
+        None => None,
+    };
+    call.set::<Option<i64>>(found);
+    Ok(())
+}
+
+fn search_rows<S: StringType>(call: &mut KernelCall<'_>, find: Find) -> Result<(), Fault> {
+    let (start, end, meter) = (call.number_rows(2), call.number_rows(3), call.meter());
+    call.map_strings::<S, Option<i64>, _, 2>(|[s, part], row| {
+        found_in::<S>(s, part, (start.get(row), end.get(row)), find, meter)
+    })
+}
+
+/// The unit of a string at which another one is found between two positions.
+fn found_in<S: StringType>(
+    s: &S::Str,
+    part: &S::Str,
+    (start, end): (Option<i64>, Option<i64>),
+    find: Find,
+    meter: &Meter<'_>,
+) -> Result<Option<i64>, Fault> {
+    let Some(range) = range::<S>(s, start, end) else { return Ok(None) };
     let start = range.start;
-    let found = find(&S::as_bytes(s)[range], S::as_bytes(part), call.meter())?;
+    let found = find(&S::as_bytes(s)[range], S::as_bytes(part), meter)?;
     Ok(found.map(|at| S::units(S::slice(s, 0..start + at)) as i64))
 }
 
@@ -100,6 +120,20 @@ fn contains<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
+fn contained<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
+    let meter = call.meter();
+    let found = |found: Result<Option<usize>, Fault>| found.map(|found| found.map(|_| ()));
+    match call.string_rows::<S>(1).one().map(|part| Finder::new(S::as_bytes(part))) {
+        // What is looked for in all rows is looked at once.
+        Some(part) => {
+            call.map_strings::<S, Option<()>, _, 1>(|[s], _| found(find_next(S::as_bytes(s), &part, meter)))
+        }
+        None => call.map_strings::<S, Option<()>, _, 2>(|[s, part], _| {
+            found(pattern::find(S::as_bytes(s), S::as_bytes(part), meter))
+        }),
+    }
+}
+
 fn count_kernel<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let found = match S::read(call, 0).zip(S::read(call, 1)) {
         Some((s, part)) => count::<S>(s, part, call.meter())?,
@@ -107,6 +141,11 @@ fn count_kernel<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     };
     call.set::<i64>(found);
     Ok(())
+}
+
+fn counts<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
+    let meter = call.meter();
+    call.map_strings::<S, i64, _, 2>(|[s, part], _| count::<S>(s, part, meter))
 }
 
 fn count<S: StringType>(s: &S::Str, part: &S::Str, meter: &Meter<'_>) -> Result<i64, Fault> {

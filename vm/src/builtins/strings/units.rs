@@ -10,8 +10,8 @@
 
 use crate::array::meter::Meter;
 use crate::builtins::strings::strip::{Ends, strip_bytes, strip_text};
-use crate::layout::SlotType;
 use crate::layout::access::{Bytes, Text};
+use crate::operator::string_rows::StringSlot;
 use crate::operator::{Family, KernelCall};
 use crate::value::budget::{Account, Growing, reserve_more};
 use crate::value::qtype::{BYTES, TEXT};
@@ -42,14 +42,9 @@ pub fn check_length(bytes: usize) -> Result<(), Fault> {
 }
 
 /// TEXT or BYTES. Arguments named `at` are offsets between two units.
-pub trait StringType: SlotType {
-    /// What a slot of this type shows.
-    type Str: ?Sized;
+pub(crate) trait StringType: StringSlot {
     /// What a slot of this type owns.
     type Buffer: Default + Growing;
-
-    /// The argument, scalar or optional; `None` if it is missing.
-    fn read<'f>(call: &KernelCall<'f>, index: usize) -> Option<&'f Self::Str>;
 
     /// The buffer of the result, emptied, with room for so many bytes; the result counts as present.
     ///
@@ -72,9 +67,6 @@ pub trait StringType: SlotType {
 
     /// Number of units.
     fn units(s: &Self::Str) -> usize;
-
-    /// The bytes of the string.
-    fn as_bytes(s: &Self::Str) -> &[u8];
 
     /// Number of bytes.
     fn bytes(s: &Self::Str) -> usize {
@@ -103,15 +95,7 @@ pub trait StringType: SlotType {
 }
 
 impl StringType for Text {
-    type Str = str;
     type Buffer = String;
-
-    fn read<'f>(call: &KernelCall<'f>, index: usize) -> Option<&'f str> {
-        match call.qtype(index).is_optional() {
-            true => call.get::<Option<Text>>(index),
-            false => Some(call.text(index)),
-        }
-    }
 
     fn room<'c>(call: &'c mut KernelCall<'_>, bytes: usize) -> Result<&'c mut String, Fault> {
         call.text_room(bytes)
@@ -122,11 +106,15 @@ impl StringType for Text {
     }
 
     fn units(s: &str) -> usize {
-        s.chars().count()
-    }
-
-    fn as_bytes(s: &str) -> &[u8] {
-        s.as_bytes()
+        // Bytes 0b10…… go on with a letter, all others begin one.
+        let begins = |byte: &u8| (*byte as i8) >= -0x40;
+        let (words, rest) = s.as_bytes().as_chunks::<8>();
+        let going_on = |word: &[u8; 8]| {
+            let word = u64::from_le_bytes(*word);
+            (word >> 7 & !word >> 6 & 0x0101_0101_0101_0101).count_ones() as usize
+        };
+        s.len() - rest.len() - words.iter().map(going_on).sum::<usize>()
+            + rest.iter().filter(|byte| begins(byte)).count()
     }
 
     fn offset(s: &str, unit: usize) -> Option<usize> {
@@ -147,15 +135,7 @@ impl StringType for Text {
 }
 
 impl StringType for Bytes {
-    type Str = [u8];
     type Buffer = Vec<u8>;
-
-    fn read<'f>(call: &KernelCall<'f>, index: usize) -> Option<&'f [u8]> {
-        match call.qtype(index).is_optional() {
-            true => call.get::<Option<Bytes>>(index),
-            false => Some(call.get::<Bytes>(index)),
-        }
-    }
 
     fn room<'c>(call: &'c mut KernelCall<'_>, bytes: usize) -> Result<&'c mut Vec<u8>, Fault> {
         call.bytes_room(bytes)
@@ -167,10 +147,6 @@ impl StringType for Bytes {
 
     fn units(s: &[u8]) -> usize {
         s.len()
-    }
-
-    fn as_bytes(s: &[u8]) -> &[u8] {
-        s
     }
 
     fn offset(s: &[u8], unit: usize) -> Option<usize> {
@@ -187,6 +163,24 @@ impl StringType for Bytes {
 
     fn strip<'s>(s: &'s [u8], set: Option<&[u8]>, ends: Ends, meter: &Meter<'_>) -> Result<&'s [u8], Fault> {
         strip_bytes(s, set, ends, meter)
+    }
+}
+
+/// The type of the strings of the first argument of a call over rows.
+pub(crate) fn string_type(call: &KernelCall<'_>) -> ScalarType {
+    let first = call.qtype(0);
+    first.element().or(first.scalar()).expect("a string, or rows of them")
+}
+
+/// One of two kernels over rows, by the type of the strings.
+pub(crate) fn of_string(
+    call: &mut KernelCall<'_>,
+    text: fn(&mut KernelCall<'_>) -> Result<(), Fault>,
+    bytes: fn(&mut KernelCall<'_>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    match string_type(call) {
+        ScalarType::Text => text(call),
+        _ => bytes(call),
     }
 }
 

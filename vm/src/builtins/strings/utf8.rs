@@ -3,6 +3,7 @@
 use crate::array::meter::Meter;
 use crate::builtins::strings::units::{OPTIONAL_BYTES, OPTIONAL_TEXT, StringType};
 use crate::layout::access::{Bytes, Text};
+use crate::operator::string_rows::StringSlot;
 use crate::operator::{Family, KernelCall};
 use crate::value::Fault;
 use crate::value::qtype::{BYTES, TEXT};
