@@ -1,7 +1,7 @@
 //! Functions of rules that call special functions, whose texts stand in front of them.
 //!
 //! ```text
-//! static inline double logit_f64(double x) { return special_ln(x / (1 - x)); }
+//! static inline double symlog1p_f64(double x) { return copysign(special_log1p(fabs(x)), x); }
 //! ```
 
 use crate::native::c::locals::CType;
@@ -50,7 +50,7 @@ impl Composed {
         match self {
             Composed::Sigmoid => &[Unary(UnaryKind::Sigmoid)],
             Composed::LogSigmoid => &[Unary(UnaryKind::Exp), Unary(UnaryKind::Log1p)],
-            Composed::Logit => &[Unary(UnaryKind::Ln)],
+            Composed::Logit => &[Unary(UnaryKind::Ln), Unary(UnaryKind::Atanh)],
             Composed::Symlog1p => &[Unary(UnaryKind::Log1p)],
             Composed::Gamma => &[
                 Unary(UnaryKind::Exp),
@@ -119,7 +119,10 @@ pub(super) fn in_c(composed: Composed, is_single: bool) -> String {
             let (above, below) = softplus(end);
             ("log_sigmoid", format!("x >= 0 ? {above} : {below}"))
         }
-        Composed::Logit => ("logit", format!("special_ln{end}(x / (1 - x))")),
+        Composed::Logit => {
+            let (near, far) = logit(end, "");
+            ("logit", format!("fabs{f}(4 * x - 2) < 1 ? {near} : {far}"))
+        }
         Composed::Symlog1p => ("symlog1p", format!("copysign{f}(special_log1p{end}(fabs{f}(x)), x)")),
     };
     let parameters: Vec<String> = parameters(composed).iter().map(|name| format!("{real} {name}")).collect();
@@ -136,7 +139,10 @@ pub(in crate::native) fn in_rust(composed: Composed, is_single: bool) -> String 
             let (above, below) = softplus(end);
             ("log_sigmoid", format!("if x >= 0.0 {{ {above} }} else {{ {below} }}"))
         }
-        Composed::Logit => ("logit", format!("special_ln{end}(x / (1.0 - x))")),
+        Composed::Logit => {
+            let (near, far) = logit(end, ".0");
+            ("logit", format!("if (4.0 * x - 2.0).abs() < 1.0 {{ {near} }} else {{ {far} }}"))
+        }
         Composed::Symlog1p => ("symlog1p", format!("special_log1p{end}(x.abs()).copysign(x)")),
     };
     let parameters: Vec<String> = parameters(composed).iter().map(|name| format!("{name}: {real}")).collect();
@@ -148,5 +154,13 @@ fn softplus(end: &str) -> (String, String) {
     (
         format!("-special_log1p{end}(special_exp{end}(-x))"),
         format!("x - special_log1p{end}(special_exp{end}(x))"),
+    )
+}
+
+/// The inverse of the logistic curve between 1/4 and 3/4, and elsewhere; `point` ends whole numbers.
+fn logit(end: &str, point: &str) -> (String, String) {
+    (
+        format!("2{point} * special_atanh{end}(x + x - 1{point})"),
+        format!("special_ln{end}(x / (1{point} - x))"),
     )
 }

@@ -67,12 +67,13 @@ fn is_plain(qtype: &QType) -> bool {
 fn values(scalar: ScalarType) -> Option<Vec<ScalarValue>> {
     const INTEGERS: [i64; 13] =
         [0, 1, -1, 2, 3, -7, 63, 64, 1 << 53, (1 << 53) + 1, i64::MAX, i64::MIN, i64::MIN + 1];
-    const FLOATS: [f64; 16] = [
+    const FLOATS: [f64; 17] = [
         0.0,
         -0.0,
         1.0,
         -1.0,
         0.5,
+        0.3,
         -0.07,
         2.5,
         -3.5,

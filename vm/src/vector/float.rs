@@ -197,9 +197,18 @@ pub fn log_sigmoid<T: Float>(x: T) -> T {
 }
 
 /// `ln(x / (1 - x))`, the inverse of the logistic curve.
+///
+/// Between 1/4 and 3/4 it is `2 * atanh(2 * x - 1)`, where `2 * x - 1` is exact: the quotient is close
+/// to 1 there, and its rounding is most of the logarithm.
 #[inline(always)]
 pub fn logit<T: Float>(x: T) -> T {
-    (x / (T::ONE - x)).ln()
+    let from_half = x + x - T::ONE;
+    if (from_half + from_half).abs() < T::ONE {
+        let half = from_half.atanh();
+        half + half
+    } else {
+        (x / (T::ONE - x)).ln()
+    }
 }
 
 /// `sign(x) * log1p(abs(x))`: a logarithm that is odd and passes through zero.
@@ -288,6 +297,25 @@ mod tests {
             assert!(same(floordiv(x, y), quotient), "floordiv({x}, {y}) = {}", floordiv(x, y));
             assert!(same(floormod(x, y), remainder), "floormod({x}, {y}) = {}", floormod(x, y));
         }
+    }
+
+    #[test]
+    fn logit_keeps_its_digits_around_one_half() {
+        // By mpmath with 200 bits.
+        let cases = [
+            (0.5000001, 3.99999999789463e-7),
+            (0.49999999999, -4.000000330961484e-11),
+            (0.3, -0.8472978603872037),
+            (0.7499999, 1.0986117553348478),
+            (0.1, -2.197224577336219),
+        ];
+        for (x, expected) in cases {
+            let error: f64 = (logit::<f64>(x) - expected) / expected;
+            assert!(error.abs() <= 2.0 * f64::EPSILON, "logit({x}) = {}", logit(x));
+        }
+        assert_eq!(logit(0.5f32), 0.0);
+        assert_eq!((logit(0.0f64), logit(1.0f64)), (-f64::INFINITY, f64::INFINITY));
+        assert!(logit(-0.5f64).is_nan() && logit(1.5f64).is_nan() && logit(f64::NAN).is_nan());
     }
 
     #[test]
