@@ -353,6 +353,12 @@ impl From<ColumnsError> for Report {
                 if !values.is_empty() {
                     report.notes.push(format!("the row has {}", values.join(", ")));
                 }
+                if let Problem::Inexact { column, .. } = &row.problem {
+                    let types = format!(
+                        "--type {column}=FLOAT64 rounds such integers, --type {column}=TEXT keeps their digits"
+                    );
+                    report.notes.push(types);
+                }
                 if matches!(row.problem, Problem::Cell { .. } | Problem::OutOfRange { .. }) {
                     report.notes.push("--type NAME=TYPE gives a column another type".to_owned());
                 }

@@ -7,7 +7,8 @@
 //! | `true`, `false`, also capitalised | BOOLEAN |
 //! | anything else, integers too large for 64 bits among it | TEXT |
 //!
-//! Empty cells are missing and tell nothing; a column of empty cells is FLOAT64.
+//! Empty cells are missing and tell nothing; a column of empty cells is FLOAT64. An integer in a column that is told to be
+//! FLOAT64 fails its row if it would be rounded; a type that is given rounds.
 
 use cembra_vm::value::ScalarType;
 use cembra_vm::value::number::is_in_range;
@@ -72,6 +73,21 @@ pub fn float<T: fast_float2::FastFloat + Into<f64> + Copy>(cell: &[u8]) -> Optio
     ((wide.is_finite() && wide != 0.0) || is_in_range(text(), wide)).then_some(value)
 }
 
+/// Digits of integers that every float of 64 bits holds.
+const EXACT_DIGITS: usize = 15;
+
+/// True for an integer that is neither the nearest float, nor what that float is printed as.
+pub fn is_rounded(cell: &[u8]) -> bool {
+    let trimmed = cell.trim_ascii();
+    if trimmed.len() <= EXACT_DIGITS || !has_only_digits(trimmed) {
+        return false;
+    }
+    let digits = std::str::from_utf8(trimmed).unwrap_or_default().trim_start_matches(['+', '-', '0']);
+    let Some(value) = float::<f64>(digits.as_bytes()) else { return false };
+    // One has all digits of the float, the other the fewest that read back, and zeros.
+    digits != format!("{value:.0}") && digits != value.to_string()
+}
+
 /// Reads a truth value.
 pub fn boolean(cell: &[u8]) -> Option<bool> {
     match cell.trim_ascii() {
@@ -94,6 +110,26 @@ mod tests {
         assert_eq!(reads("1e-50"), (true, false));
         assert_eq!(reads(" inf "), (true, true));
         assert_eq!(reads("-0.0e5"), (true, true));
+    }
+
+    #[test]
+    fn integers_are_rounded_if_the_float_is_not_printed_as_they_are() {
+        let rounded = |cell: &str| is_rounded(cell.as_bytes());
+        for kept in [
+            "9007199254740992",
+            "-1000000000000000000000",
+            "123456789012345680000",
+            "+0000000000000000001",
+            "0000000000000000000",
+        ] {
+            assert!(!rounded(kept), "{kept}");
+        }
+        // The digits of the float nearest to 123456789012345680000, all of them.
+        assert!(!rounded("123456789012345683968"));
+        assert!(!rounded("12345678901234567.8"), "not an integer");
+        for lost in [" 9007199254740993", "-9223372036854775807", "123456789012345678901"] {
+            assert!(rounded(lost), "{lost}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! `.tsv` files) and may stand in double quotes; lines end as they like. An empty cell is missing. Empty
 //! lines are no rows. Types are [told](crate::columns::csv_infer) by the first rows unless they are given.
 
-use crate::columns::csv_infer::{boolean, float, infer, integer, is_out_of_range};
+use crate::columns::csv_infer::{boolean, float, infer, integer, is_out_of_range, is_rounded};
 use crate::columns::csv_records::{Record, RecordError, Records};
 use crate::columns::error::{ColumnsError, Problem};
 use crate::columns::source::{Column, Rows, Source, check_names};
@@ -27,6 +27,8 @@ pub struct CsvSource {
     size: u64,
     records: Records,
     columns: Vec<Column>,
+    /// The columns whose type nobody gave.
+    told: Vec<bool>,
     selected: Vec<usize>,
     /// Records that were read to tell the types.
     ahead: VecDeque<Record>,
@@ -50,12 +52,14 @@ impl CsvSource {
             size,
             records: Records::new(input, delimiter),
             columns: Vec::new(),
+            told: Vec::new(),
             selected: Vec::new(),
             ahead: VecDeque::new(),
             record: Record::default(),
         };
         let names = source.header()?;
         source.read_ahead(infer_rows)?;
+        source.told = names.iter().map(|name| types.iter().all(|(given, _)| given != name)).collect();
         source.columns = source.typed(names, types);
         check_names(&source.file, &source.columns)?;
         Ok(source)
@@ -151,9 +155,13 @@ impl Source for CsvSource {
     }
 
     fn read(&mut self, most: usize, rows: &mut Rows) -> Result<(), ColumnsError> {
-        let chosen: Vec<(usize, Column)> =
-            self.selected.iter().map(|i| (*i, self.columns[*i].clone())).collect();
-        rows.start(chosen.iter().map(|(_, column)| column.element.unwrap_or(ScalarType::Text)));
+        let choose = |&index: &usize| Chosen {
+            index,
+            column: self.columns[index].clone(),
+            keeps_digits: self.told[index] && self.columns[index].element == Some(ScalarType::Float64),
+        };
+        let chosen: Vec<Chosen> = self.selected.iter().map(choose).collect();
+        rows.start(chosen.iter().map(|chosen| chosen.column.element.unwrap_or(ScalarType::Text)));
         let mut record = std::mem::take(&mut self.record);
         while rows.count < most {
             match self.ahead.pop_front() {
@@ -174,8 +182,16 @@ impl Source for CsvSource {
     }
 }
 
+/// A column that is read.
+struct Chosen {
+    index: usize,
+    column: Column,
+    /// Integers that its type would round are bad cells.
+    keeps_digits: bool,
+}
+
 /// Appends the cells of a record; a bad one is missing in all columns.
-fn push_record(record: &Record, chosen: &[(usize, Column)], expected: usize, rows: &mut Rows) {
+fn push_record(record: &Record, chosen: &[Chosen], expected: usize, rows: &mut Rows) {
     let loose = record.loose_quote.map(|line| Problem::LooseQuote { line });
     let wrong_count = || Problem::Cells { found: record.len(), expected };
     if let Some(problem) = loose.or_else(|| (record.len() != expected).then(wrong_count)) {
@@ -183,12 +199,12 @@ fn push_record(record: &Record, chosen: &[(usize, Column)], expected: usize, row
         return rows.bad.push((rows.count, problem));
     }
     let mut first_problem = None;
-    for ((index, column), array) in chosen.iter().zip(&mut rows.columns) {
+    for (Chosen { index, column, keeps_digits }, array) in chosen.iter().zip(&mut rows.columns) {
         // The record has as many cells as the header.
         let cell = record.get(*index).unwrap_or_default();
         if cell.is_empty() {
             array.push_missing();
-        } else if !push_cell(cell, array) {
+        } else if *keeps_digits && is_rounded(cell) || !push_cell(cell, array) {
             array.push_missing();
             first_problem.get_or_insert_with(|| problem(cell, column));
         }
@@ -233,9 +249,12 @@ fn problem(cell: &[u8], column: &Column) -> Problem {
                 Some((end, _)) => format!("{}…", &text[..end]),
             };
             let column = column.name.clone();
-            match is_out_of_range(cell, element) {
-                true => Problem::OutOfRange { column, element, text },
-                false => Problem::Cell { column, element, text },
+            match element {
+                _ if push_cell(cell, &mut ArrayRows::new(element)) => {
+                    Problem::Inexact { column, element, text }
+                }
+                _ if is_out_of_range(cell, element) => Problem::OutOfRange { column, element, text },
+                _ => Problem::Cell { column, element, text },
             }
         }
         _ => Problem::NotUtf8 { column: column.name.clone() },

@@ -216,6 +216,15 @@ pub enum Problem {
         /// The cell.
         text: String,
     },
+    /// A cell is an integer with digits that the type of its column, which nobody gave, would lose.
+    Inexact {
+        /// The column.
+        column: Arc<str>,
+        /// Its type.
+        element: ScalarType,
+        /// The cell.
+        text: String,
+    },
     /// A cell is not UTF-8.
     NotUtf8 {
         /// The column.
@@ -250,6 +259,7 @@ impl Problem {
         match self {
             Problem::Cell { .. }
             | Problem::OutOfRange { .. }
+            | Problem::Inexact { .. }
             | Problem::NotUtf8 { .. }
             | Problem::Cells { .. }
             | Problem::LooseQuote { .. } => Category::Parse,
@@ -267,6 +277,13 @@ impl std::fmt::Display for Problem {
             }
             Problem::OutOfRange { column, element, text } => {
                 write!(f, "column `{column}`: the number {} is outside the range of {element}", quoted(text))
+            }
+            Problem::Inexact { column, element, text } => {
+                let integer = quoted(text);
+                write!(
+                    f,
+                    "column `{column}`: {element}, told by the first rows, would round the integer {integer}"
+                )
             }
             Problem::NotUtf8 { column } => write!(f, "column `{column}`: the cell is not UTF-8"),
             Problem::Cells { found, expected } => {
