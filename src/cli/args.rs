@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[command(name = "cembra", version, about, max_term_width = 110)]
 pub struct Arguments {
     /// The best instruction set to use, for comparisons; results do not depend on it
-    #[arg(long, value_enum, value_name = "LEVEL")]
+    #[arg(long, value_enum, value_name = "LEVEL", global = true)]
     pub level: Option<LevelArg>,
     /// The command.
     #[command(subcommand)]
