@@ -128,7 +128,7 @@ fn typed(name: &str, given: &str, qtype: &QType) -> Result<Value, Report> {
     let report = |what: &str| Report::new(Category::Parse, Phase::Compile, format!("input `{name}`: {what}"));
     match (qtype, text) {
         (QType::Optional(scalar), "NA" | "missing") => return Ok(Value::Missing(*scalar)),
-        (QType::Scalar(scalar), "NA") if *scalar != ScalarType::Text => {
+        (QType::Scalar(scalar), word) if MISSING_ELSEWHERE.contains(&word) && *scalar != ScalarType::Text => {
             return Err(report(&format!(
                 "a missing value needs an optional type, such as {name}:OPTIONAL_{scalar}=NA"
             )));
@@ -148,8 +148,26 @@ fn typed(name: &str, given: &str, qtype: &QType) -> Result<Value, Report> {
         },
         _ => text.to_owned(),
     };
-    parse_value(&text, qtype)
-        .map_err(|error| report(&format!("`{text}` is not a value of {qtype}: {}", what(&error))))
+    parse_value(&text, qtype).map_err(|error| {
+        let hint = missing_hint(&error, qtype);
+        report(&format!("`{text}` is not a value of {qtype}: {}{hint}", what(&error)))
+    })
+}
+
+/// Words for a missing value, here and in other languages.
+const MISSING_ELSEWHERE: [&str; 7] = ["missing", "NA", "na", "null", "NULL", "None", "nil"];
+
+/// How a missing value of a type is written, if a word for one is what a value is not; else nothing.
+fn missing_hint(error: &ProgramTextError, qtype: &QType) -> &'static str {
+    let ProgramTextError::Expected { found, .. } = error else { return "" };
+    if !MISSING_ELSEWHERE.contains(&found.trim_matches('\'')) {
+        return "";
+    }
+    match qtype {
+        QType::Optional(_) => "; a missing value is written NA",
+        QType::NdArray(_) => "; no element of an NDARRAY is missing, those of a DENSE_ARRAY may be",
+        _ => "; a missing value is written missing",
+    }
 }
 
 /// What is wrong with a value of one line; its line number says nothing.
@@ -193,7 +211,7 @@ fn untyped(name: &str, text: &str) -> Result<Value, Report> {
         "nan" => return Ok(f64::NAN.into()),
         "inf" => return Ok(f64::INFINITY.into()),
         "-inf" => return Ok(f64::NEG_INFINITY.into()),
-        "NA" | "missing" => {
+        word if MISSING_ELSEWHERE.contains(&word) => {
             return Err(report(&format!("a missing value needs a type, such as {name}:OPTIONAL_FLOAT64=NA")));
         }
         _ => {}
@@ -255,6 +273,22 @@ mod tests {
             let value = parse_input(text).map(|(_, v)| v.to_string()).map_err(|r| r.message);
             assert_eq!(value.as_deref(), Ok(repr), "{text}");
         }
+    }
+
+    #[test]
+    fn words_for_missing_values_tell_how_to_write_one() {
+        let error = |text: &str| parse_input(text).map_err(|r| r.message).unwrap_err();
+        for word in ["NA", "null", "None"] {
+            let rows = format!("x:DENSE_ARRAY_FLOAT64=[1, {word}]");
+            assert!(error(&rows).ends_with("; a missing value is written missing"), "{}", error(&rows));
+            let axes = format!("x:NDARRAY_FLOAT64_N=[2] [1, {word}]");
+            assert!(error(&axes).contains("no element of an NDARRAY is missing"), "{}", error(&axes));
+            let scalar = format!("x:FLOAT64={word}");
+            assert!(error(&scalar).ends_with("such as x:OPTIONAL_FLOAT64=NA"), "{}", error(&scalar));
+            assert!(error(&format!("x={word}")).ends_with("such as x:OPTIONAL_FLOAT64=NA"));
+        }
+        assert!(error("x:OPTIONAL_INT32=null").ends_with("; a missing value is written NA"));
+        assert!(!error("x:DENSE_ARRAY_FLOAT64=[1, two]").contains("missing"));
     }
 
     #[test]
