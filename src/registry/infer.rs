@@ -342,7 +342,12 @@ impl InferContext<'_> {
 
     /// The error that an argument is not a literal of a kind.
     pub fn expected_literal(&self, expected: &'static str, index: usize) -> TypeError {
-        let value = || format!("a value of type {}", self.types[index]);
+        let value = || match &self.types[index] {
+            tuple @ QType::Tuple(_) => {
+                format!("a value of type {tuple} (core.make_tuple makes no literal, tuple does)")
+            }
+            qtype => format!("a value of type {qtype}"),
+        };
         let actual = self.literals[index].map_or_else(value, Literal::to_string);
         TypeError::ExpectedLiteral { expected, param: self.params[index].clone(), actual }
     }
