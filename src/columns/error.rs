@@ -343,8 +343,8 @@ impl ColumnsError {
         use ColumnsError as E;
         match self {
             E::Read { .. } | E::Write { .. } | E::UnknownFormat { .. } | E::NotBuilt { .. } => Category::Io,
-            E::Malformed { .. } => Category::Parse,
-            E::DuplicateColumn { .. } | E::SharedColumn { .. } | E::NoColumn { .. } => Category::UnknownName,
+            E::Malformed { .. } | E::DuplicateColumn { .. } => Category::Parse,
+            E::SharedColumn { .. } | E::NoColumn { .. } => Category::UnknownName,
             E::DuplicateOutput { .. } | E::NoResult => Category::UnknownName,
             E::Compile(error) => error.category(),
             E::ColumnType { .. }

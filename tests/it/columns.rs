@@ -381,7 +381,7 @@ fn lines_and_headers() {
     good("x,y\n,\n", "result\n\"\"\n");
     let bad = |contents: &str| Place::with("t.csv", contents).bad(&["x", "--data", "t.csv"]);
     assert_eq!(bad(""), "error[PARSE]: t.csv: the file is empty; a first line names the columns");
-    assert_eq!(bad("x,y,x\n1,2,3\n"), "error[UNKNOWN_NAME]: t.csv has two columns `x`");
+    assert_eq!(bad("x,y,x\n1,2,3\n"), "error[PARSE]: t.csv has two columns `x`");
     assert_eq!(
         bad("x,,y\n"),
         "error[PARSE]: t.csv: column 2 has no name of UTF-8 characters in the first line"
