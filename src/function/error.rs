@@ -194,6 +194,13 @@ impl FunctionProblem {
         }
     }
 
+    /// A call of `sum` with more arguments than what is added up, and a start.
+    pub(crate) fn too_many_for_sum(given: usize) -> FunctionProblem {
+        let message =
+            format!("sum() takes at most 2 arguments ({given} given): what is added up, and a start");
+        FunctionProblem::Type { message }
+    }
+
     /// What to write instead.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -164,6 +164,13 @@ impl Builder<'_> {
         {
             return value;
         }
+        let given = args.len() + keywords.len();
+        if builtin.name() == "sum"
+            && given > 2
+            && !args.iter().any(|arg| matches!(tree.expr(*arg).kind, ExprKind::Starred(_)))
+        {
+            return self.refuse(FunctionError::new(FunctionProblem::too_many_for_sum(given), span));
+        }
         let mut positional: Vec<ExprId> = args.to_vec();
         let takes_shape = matches!(
             builtin.kind(),

@@ -26,7 +26,7 @@ pub(super) fn type_of_call(
         LibraryKind::Round => type_of_round(args),
         LibraryKind::Pow => type_of_pow(args),
         LibraryKind::DivMod => type_of_divmod(args),
-        LibraryKind::Sum => type_of_sum(name, args),
+        LibraryKind::Sum => type_of_sum(function, args),
         LibraryKind::Contains => type_of_contains(name, args),
         _ => type_of_any(name, args),
     }
@@ -115,16 +115,21 @@ fn number_of(args: &[FunctionType]) -> FunctionType {
     if args.contains(&FunctionType::Float) { FunctionType::Float } else { FunctionType::Int }
 }
 
-fn type_of_sum(name: &str, args: &[FunctionType]) -> Result<FunctionType, FunctionProblem> {
+fn type_of_sum(function: LibraryFunction, args: &[FunctionType]) -> Result<FunctionType, FunctionProblem> {
+    let name = short_name(function);
     match args {
         [FunctionType::Array(array)] => Ok(number_of(&[array.loaded()])),
         [FunctionType::Tuple(fields)] if fields.is_empty() => Ok(FunctionType::Int),
         [FunctionType::Tuple(fields)] => joined(fields, name).map(|sum| number_of(&[sum])),
         [_] => Err(type_error("sum() takes a tuple or an array")),
-        _ => {
-            let takes = if name == "sum" { "what is added up, and a start" } else { "one argument here" };
-            Err(type_error(format!("{name}() takes {takes} ({} arguments given)", args.len())))
+        _ if function.name() != "sum" => {
+            Err(type_error(format!("{name}() takes one argument here ({} arguments given)", args.len())))
         }
+        [] => Err(type_error("sum() takes at least 1 argument (0 given)")),
+        [_, _] => Err(type_error(
+            "sum() takes a start without `*`, behind a generator expression a name or a constant",
+        )),
+        _ => Err(FunctionProblem::too_many_for_sum(args.len())),
     }
 }
 

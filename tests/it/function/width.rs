@@ -184,7 +184,8 @@ fn sums_begin_with_their_start() {
     check(&of("sum(g(n), 10), sum((i for i in range(n)), n), sum([], 7)"), json!([4]), json!([13.0, 10, 7]));
     check(&of("sum([0.1, 0.2, 0.3], 0.3), sum({n: 1}, n)"), json!([4]), json!([0.9000000000000001, 8]));
     check(&of("sum((i for i in range(n)), n + 1)"), json!([4]), json!("generator-expression"));
-    check(&of("sum(range(n), 1, 2)"), json!([4]), json!("range-value"));
+    check(&of("sum(range(n), 1, 2)"), json!([4]), json!("TypeError"));
+    check(&of("sum(range(n), 1, start=2)"), json!([4]), json!("TypeError"));
     check(&of("sum((1, n), 1, 2)"), json!([4]), json!("TypeError"));
 }
 
