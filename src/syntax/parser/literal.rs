@@ -94,9 +94,7 @@ impl Parser<'_> {
         let expected = |expected| SyntaxErrorKind::Constructor { constructor: name.to_owned(), expected };
         let literals: Vec<&Literal> = arguments
             .iter()
-            .map(|a| {
-                self.graph.literal(a.node).ok_or_else(|| expected("literals; for values use core.make_tuple"))
-            })
+            .map(|a| self.graph.literal(a.node).ok_or_else(|| expected(only_literals(name))))
             .collect::<Result<_, _>>()?;
         let values = || -> Result<Vec<Value>, SyntaxErrorKind> {
             literals.iter().map(|l| l.value().cloned().ok_or_else(|| expected("values"))).collect()
@@ -172,6 +170,23 @@ impl Parser<'_> {
             ("qtype", _) => Err(expected("the name of a type")),
             _ => Err(expected("no argument")),
         }
+    }
+}
+
+/// What a constructor takes, which got something else than a literal, and what to write in its place.
+fn only_literals(constructor: &str) -> &'static str {
+    match constructor {
+        "tuple" => "literals; for values use core.make_tuple",
+        "namedtuple" => "literals; for values use namedtuple.make",
+        "sequence" => "literals; for values use seq.make",
+        "dense_array" => {
+            "literals; give rows of values as an input, or add a value to a row: dense_array(FLOAT64, 0) + x"
+        }
+        "array" => {
+            "literals; give rows of values as an input, or add a value to a row: array(FLOAT64, 0) + x"
+        }
+        "ndarray" => "literals; for values use nd.full, and nd.concatenate for several",
+        _ => "literals",
     }
 }
 
