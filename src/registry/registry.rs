@@ -6,6 +6,7 @@ use crate::registry::infer::TypeError;
 use crate::registry::register::{RegisterError, check_overloads, check_signature};
 use crate::registry::{derived, standard};
 use cembra_vm::builtins;
+use cembra_vm::builtins::python::NAMESPACE;
 use cembra_vm::operator::table::DuplicateOperator;
 use cembra_vm::operator::{Family, OperatorTable};
 use std::collections::BTreeMap;
@@ -107,9 +108,12 @@ impl Registry {
         &self.table
     }
 
-    /// Public names that look like a name: the same last part, or few letters apart.
+    /// Public names that look like a name: the same last part, or few letters apart. Operators of functions are
+    /// for names that begin as theirs do: an expression has others.
     fn similar(&self, name: &str) -> Vec<Arc<str>> {
-        let public = self.defs.keys().filter(|n| is_public(n));
+        let is_of_functions = |name: &str| name.starts_with(NAMESPACE);
+        let public =
+            self.defs.keys().filter(|n| is_public(n) && (!is_of_functions(n) || is_of_functions(name)));
         let mut near = nearest(name, public.cloned());
         // Other languages have one word for both.
         let of_rows = |operator: &str| operator.rsplit('.').next() == Some(name);

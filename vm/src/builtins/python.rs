@@ -20,6 +20,8 @@ use crate::vector::math::{BinaryKind, UnaryKind, double};
 use crate::vector::python;
 use std::f64::consts::PI;
 
+/// What the names of operators that stand for those of Python begin with: functions call them.
+pub const NAMESPACE: &str = "python.";
 /// Name of `python.gamma`.
 pub const GAMMA: &str = "python.gamma";
 
