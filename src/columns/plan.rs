@@ -133,6 +133,8 @@ impl Plan {
             {
                 Err(ColumnsError::WholeFault { operator, span })
             }
+            // As of other sums of a whole file: results that are all scalars are one row.
+            Ok(RowWise { reads_fixed_rows: true, .. }) if !needs_rows => Ok(Scope::AllRows),
             Ok(RowWise { is_unnamed: true, .. }) => Ok(Scope::EachRowUnnamed),
             Ok(_) => Ok(Scope::EachRow),
             Err(error) if needs_rows => Err(error),

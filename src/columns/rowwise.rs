@@ -4,9 +4,10 @@
 //! | --- | --- |
 //! | a scalar that no column goes into | constant |
 //! | a column; an operator of scalars or a function applied to rows, other operands constant | rows |
+//! | an array among the inputs; a total operator of such arrays and constants | fixed: the same in every batch; good for a scalar made of it alone, which is constant |
 //! | the shape of rows | shape: good only for a constant in every row of it |
 //! | whether any row needs a value | need: good only for the jump over the value, which is constant to the rows that need it |
-//! | anything else: aggregations, scans, edges, `array.*`, literal arrays, arrays among the inputs | refused |
+//! | anything else: aggregations, scans, edges, `array.*`, literal arrays | refused |
 //!
 //! An operator works row by row if its overload for arrays is the one that the machine makes of its
 //! overload for scalars. What is not known to work row by row is refused.
@@ -18,7 +19,7 @@ use crate::prepare::draft::ROOT_OPERATOR;
 use crate::prepare::emitter::RowErrors;
 use crate::registry::Registry;
 use cembra_vm::builtins::{aggregate, array, core};
-use cembra_vm::operator::Overload;
+use cembra_vm::operator::{Effects, Overload};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Value;
 use cembra_vm::value::qtype::OPTIONAL_UNIT;
@@ -30,6 +31,8 @@ use std::sync::Arc;
 enum Rate {
     Constant,
     Rows,
+    /// Rows that are no rows of the files. Errors would name them, so that no operator of them may raise.
+    Fixed,
     Shape,
     Need,
 }
@@ -50,12 +53,15 @@ pub struct RowWise {
     pub whole: Option<WholeFault>,
     /// True if an operator may raise for a row without naming it.
     pub is_unnamed: bool,
+    /// True if the program reads an array among the inputs.
+    pub reads_fixed_rows: bool,
 }
 
-/// Checks that every operator works row by row, and that no array is among the inputs, which are no columns.
+/// Checks that every operator works row by row, and that of the arrays among the inputs, which are no columns, only scalars
+/// are used.
 ///
 /// # Errors
-/// The first operator that does not, or the first such array, as it stands in the expressions.
+/// The first operator that does not, or the first such array that is used otherwise, as it stands in the expressions.
 pub fn check(
     prepared: &Prepared,
     registry: &Registry,
@@ -67,11 +73,19 @@ pub fn check(
     let needs = needs(prepared);
     let mut found = RowWise::default();
     for id in graph.post_order(&[prepared.root()]) {
-        let rate = rate(prepared, registry, id, &rates);
-        rates[id.index()] = match rate.filter(|_| array_input(prepared, id, inputs).is_none()) {
-            Some(rate) => rate,
+        let rate = match array_input(prepared, id, inputs) {
+            Some(_) => {
+                found.reads_fixed_rows = true;
+                Some(Rate::Fixed)
+            }
+            None => rate(prepared, registry, id, &rates),
+        };
+        rates[id.index()] = match rate {
+            Some(rate) if rate != Rate::Fixed || id != prepared.root() => rate,
             None if needs.contains(&id) && is_need(prepared, id, &rates) => Rate::Need,
-            None => return Err(refused(prepared, id, exprs, inputs)),
+            _ => {
+                return Err(refused(prepared, fixed_leaf(prepared, id, &rates).unwrap_or(id), exprs, inputs));
+            }
         };
         found.is_unnamed |= row_errors(prepared, id) == Some(RowErrors::Unnamed);
         if let Some(value) = prepared.draft().jumped_over(id) {
@@ -87,6 +101,16 @@ fn array_input<'p>(prepared: &'p Prepared, id: NodeId, inputs: &[(Arc<str>, Valu
     prepared.qtype(id).array()?;
     let name = prepared.graph().name(name);
     inputs.iter().any(|(input, _)| input == name).then_some(name)
+}
+
+/// An array among the inputs that goes into a node, if one does.
+fn fixed_leaf(prepared: &Prepared, mut id: NodeId, rates: &[Rate]) -> Option<NodeId> {
+    let operands = |id: NodeId| prepared.graph().operands(id).iter();
+    id = *operands(id).find(|operand| rates[operand.index()] == Rate::Fixed)?;
+    while let Some(operand) = operands(id).find(|operand| rates[operand.index()] == Rate::Fixed) {
+        id = *operand;
+    }
+    Some(id)
 }
 
 /// What errors of a packed operator say of rows, if it works row by row.
@@ -163,7 +187,12 @@ fn rate(prepared: &Prepared, registry: &Registry, id: NodeId, rates: &[Rate]) ->
     };
     let operands: Vec<Rate> = graph.operands(id).iter().map(|operand| rates[operand.index()]).collect();
     match (&**operator, &operands[..]) {
-        (ROOT_OPERATOR, _) => Some(Rate::Constant),
+        (ROOT_OPERATOR, operands) => (!operands.contains(&Rate::Fixed)).then_some(Rate::Constant),
+        (_, operands) if operands.contains(&Rate::Fixed) => {
+            let is_alone = operands.iter().all(|rate| matches!(rate, Rate::Fixed | Rate::Constant));
+            let rate = if is_array { Rate::Fixed } else { Rate::Constant };
+            (is_alone && is_total(prepared, id)).then_some(rate)
+        }
         (array::SHAPE_OF, [Rate::Rows]) => Some(Rate::Shape),
         (array::CONST, [Rate::Shape, Rate::Constant]) => Some(Rate::Rows),
         (array::OF_SHAPE, [Rate::Shape, Rate::Rows]) => Some(Rate::Rows),
@@ -182,6 +211,13 @@ fn rate(prepared: &Prepared, registry: &Registry, id: NodeId, rates: &[Rate]) ->
             is_of_rows(overload, registry).then_some(Rate::Rows)
         }
     }
+}
+
+/// True for an operator that raises for no row.
+fn is_total(prepared: &Prepared, id: NodeId) -> bool {
+    let exact = || prepared.signature(id)?.overload.as_deref().map(Overload::effects);
+    let effects = prepared.packed(id).map(|packed| packed.compile.effects()).or_else(exact);
+    effects == Some(Effects::Total)
 }
 
 /// True if an overload of arrays is made of one of scalars.
