@@ -180,6 +180,31 @@ fn every_operator_asks_and_counts() {
     assert!(asked_by > 300, "only {asked_by}");
 }
 
+#[test]
+fn operators_of_long_texts_ask() {
+    let asks = |name: &str, bytes: usize| {
+        let text = Value::Scalar(ScalarValue::Text("a".repeat(bytes).into()));
+        let start = Value::Scalar(ScalarValue::Int64(0));
+        let args = match name {
+            "strings._join_with_separator" => vec![text.clone(), text],
+            "strings.substr" => vec![text, start, Value::Missing(ScalarType::Int64)],
+            _ => vec![text],
+        };
+        let types: Vec<QType> = args.iter().map(Value::qtype).collect();
+        let family = table().families().find(|family| &**family.name() == name).cloned();
+        let overload = family.and_then(|family| family.overload(&types)).unwrap_or_else(|| panic!("{name}"));
+        let (bound, mut frame) = bind(&overload, &args, Style::Fused).expect("an operator on its types");
+        let asked = Counter::default();
+        bound.execute_with(&mut frame, RunOptions::new().asked(&asked)).expect("a text");
+        asked.0.into_inner()
+    };
+    for name in
+        ["strings._join_with_separator", "strings.lower", "strings.upper", "strings.substr", "strings.encode"]
+    {
+        assert!(asks(name, 1 << 21) > asks(name, 10), "{name}");
+    }
+}
+
 /// With little memory an operator fails, or needs little; whatever it does, bytes are counted. What is wrong.
 fn check_memory(overload: &Arc<Overload>, args: &[Value], style: Style) -> Option<String> {
     const LIMIT: u64 = 10_000;

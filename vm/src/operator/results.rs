@@ -13,6 +13,10 @@ use crate::value::{ArrayRows, Edge, Fault, NdType, QType, ScalarType};
 use crate::vector::order::{self, Place};
 use std::sync::Arc;
 
+/// Bytes of a text from which on its operator looks whether the run has to stop. The machine itself looks every 64
+/// instructions, which may make many gigabytes of texts.
+const LONG_TEXT: usize = 1 << 20;
+
 impl KernelCall<'_> {
     /// Charges the rows of the arguments.
     pub(super) fn charge_arguments(&mut self) -> Result<(), Fault> {
@@ -36,8 +40,9 @@ impl KernelCall<'_> {
     /// The buffer of a TEXT result, emptied, with room for so many bytes, which count already.
     ///
     /// # Errors
-    /// Too many bytes would be alive, or the system refuses.
+    /// Too many bytes would be alive, the system refuses, or the text is long and the run has to stop.
     pub fn text_room(&mut self, bytes: usize) -> Result<&mut String, Fault> {
+        self.poll_if_long(bytes)?;
         let meter = self.meter;
         let out = self.text_out();
         reserve(out, bytes, meter)?;
@@ -49,10 +54,16 @@ impl KernelCall<'_> {
     /// # Errors
     /// As [`text_room`](KernelCall::text_room).
     pub fn bytes_room(&mut self, bytes: usize) -> Result<&mut Vec<u8>, Fault> {
+        self.poll_if_long(bytes)?;
         let meter = self.meter;
         let out = self.bytes_out();
         reserve(out, bytes, meter)?;
         Ok(out)
+    }
+
+    #[inline]
+    fn poll_if_long(&self, bytes: usize) -> Result<(), Fault> {
+        if bytes < LONG_TEXT { Ok(()) } else { self.meter.poll() }
     }
 
     /// The cells of a sequence result, emptied, with room for so many, which count already.
