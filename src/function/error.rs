@@ -144,6 +144,10 @@ pub enum FunctionProblem {
     Compile(Arc<CompileError>),
 }
 
+/// Why a function is larger than its text.
+const BUILT_IN_PLACE: &str = "every call of an inner function, a lambda or a generator is a copy of its body, and of those that the body \
+    calls; functions of the module are called";
+
 impl FunctionProblem {
     /// CPython's class of the error; of what CPython accepts `NotImplementedError`.
     pub fn python_class(&self) -> &'static str {
@@ -209,6 +213,9 @@ impl FunctionProblem {
             FunctionProblem::Unify { .. } => Some("give the variable one type, or use two names".to_owned()),
             FunctionProblem::Unbound { name } | FunctionProblem::UnboundFree { name } => {
                 Some(format!("assign `{name}` before it is read"))
+            }
+            FunctionProblem::Limit { name: "function-places" | "function-instructions", .. } => {
+                Some(BUILT_IN_PLACE.to_owned())
             }
             _ => None,
         }
