@@ -49,10 +49,12 @@ impl Builder<'_> {
 
     /// A branch; where it has told that a variable is not None, the variable is known not to be.
     fn branch_on_value(&mut self, condition: InstId, then: BlockId, orelse: BlockId, span: Span) {
-        let Some((value, is_none)) = none_test(&self.flow, condition) else {
-            return self.end_block(Tail::Branch { condition, then, orelse }, span);
-        };
-        let SsaOp::Read(variable) = self.flow.inst(value).op else {
+        let tested = none_test(&self.flow, condition);
+        let tested = tested.and_then(|(value, is_none)| match self.flow.inst(value).op {
+            SsaOp::Read(variable) => Some((value, variable, is_none)),
+            _ => None,
+        });
+        let Some((value, variable, is_none)) = tested else {
             return self.end_block(Tail::Branch { condition, then, orelse }, span);
         };
         let known = self.new_block();

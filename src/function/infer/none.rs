@@ -18,30 +18,31 @@ use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, remove_known_ways};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Where control may go on behind a block.
+/// The ways behind a condition that control may take.
 enum Ways {
     All,
-    One(BlockId),
+    /// That of a condition that is always true, or always false.
+    One(bool),
     /// What is compared has no type yet.
     NotKnown,
 }
 
-fn ways(instance: &Instance, block: BlockId) -> Ways {
-    let flow = &instance.function.flow;
-    let Tail::Branch { condition, then, orelse } = flow.block(block).tail else { return Ways::All };
+fn ways(flow: &Flow<FunctionOp>, types: &[Option<FunctionType>], condition: InstId) -> Ways {
     let Some((value, is_none)) = none_test(flow, condition) else { return Ways::All };
-    match &instance.types[value.index()] {
+    match &types[value.index()] {
         None => Ways::NotKnown,
         Some(FunctionType::Optional(_)) => Ways::All,
-        Some(of) => Ways::One(if (*of == FunctionType::None) == is_none { then } else { orelse }),
+        Some(of) => Ways::One((*of == FunctionType::None) == is_none),
     }
 }
 
 /// True if control may go from one block to another, as far as its types say.
 fn leads(instance: &Instance, from: BlockId, to: BlockId) -> bool {
-    match ways(instance, from) {
+    let flow = &instance.function.flow;
+    let Tail::Branch { condition, then, orelse } = flow.block(from).tail else { return true };
+    match ways(flow, &instance.types, condition) {
         Ways::All => true,
-        Ways::One(way) => way == to,
+        Ways::One(truth) => to == if truth { then } else { orelse },
         Ways::NotKnown => false,
     }
 }
@@ -69,16 +70,16 @@ pub(super) fn operands_of_phi(instance: &Instance, block: BlockId, phi: InstId) 
 /// Takes the ways out of the flow that its types do not allow, and puts a test before each operand that must not be None.
 pub(super) fn settle_none(instance: &mut Instance) {
     let flow = &instance.function.flow;
-    let is_gone = |block: BlockId| matches!(ways(instance, block), Ways::One(_) | Ways::NotKnown);
-    if flow.block_ids().any(is_gone) {
+    let loses_a_way = |block: BlockId| match flow.block(block).tail {
+        Tail::Branch { condition, .. } => !matches!(ways(flow, &instance.types, condition), Ways::All),
+        _ => false,
+    };
+    if flow.block_ids().any(loses_a_way) {
         let mut function = (*instance.function).clone();
         let types = &instance.types;
-        remove_known_ways(&mut function.flow, |flow, condition| {
-            let (value, is_none) = none_test(flow, condition)?;
-            match types[value.index()].as_ref()? {
-                FunctionType::Optional(_) => None,
-                of => Some((*of == FunctionType::None) == is_none),
-            }
+        remove_known_ways(&mut function.flow, |flow, condition| match ways(flow, types, condition) {
+            Ways::One(truth) => Some(truth),
+            Ways::All | Ways::NotKnown => None,
         });
         instance.function = Arc::new(function);
         instance.untyped = instance.function.clone();
