@@ -315,7 +315,7 @@ impl<'f> KernelCall<'f> {
             [Strings::One(one), Strings::Rows { bytes, ends, .. }] => ((bytes, ends), Prefixed::new(one)),
             _ => return self.map_strings::<S, R, _, 2>(|[x, y], _| of_equal(x == y)),
         };
-        // The one string comes second, as it is everywhere.
+        // Which rows are present is that of both.
         self.map_strings::<S, R, _, 2>(|_, row| of_equal(one.is_row(rows.0, rows.1, row)))
     }
 

@@ -10,8 +10,8 @@
 
 use crate::array::meter::Meter;
 use crate::value::Fault;
-use memchr::memchr_iter;
 use memchr::memmem::{self, Finder, FinderRev};
+use memchr::{memchr, memchr_iter};
 use std::ops::Range;
 
 /// Bytes that are searched between two polls; more if the string looked for is longer.
@@ -23,6 +23,8 @@ pub const PIECE: usize = 1 << 18;
 /// The run has to stop.
 pub fn find(s: &[u8], part: &[u8], meter: &Meter<'_>) -> Result<Option<usize>, Fault> {
     match s.len() {
+        // To look for a byte needs no preparation.
+        0..PIECE if part.len() == 1 => Ok(memchr(part[0], s)),
         0..PIECE => Ok(memmem::find(s, part)),
         length if length < part.len() => Ok(None),
         _ => find_next(s, &Finder::new(part), meter),
