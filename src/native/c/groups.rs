@@ -20,16 +20,17 @@ use cembra_vm::builtins::aggregate::{
 };
 use cembra_vm::builtins::core::{COPY, WHERE};
 use cembra_vm::builtins::edge::{
-    CHILD_SIZE, COLLAPSE, EXPAND, FROM_MAPPING, FROM_SIZES, FROM_SPLIT_POINTS, GROUP_BY, INVERSE_CDF,
-    MAPPING, PARENT_SIZE, SIZES, TO_SCALAR,
+    CHILD_SIZE, EXPAND, FROM_MAPPING, FROM_SIZES, FROM_SPLIT_POINTS, GROUP_BY, MAPPING, PARENT_SIZE, SIZES,
+    TO_SCALAR,
 };
+use cembra_vm::builtins::group_values::{COLLAPSE, INVERSE_CDF};
 use cembra_vm::builtins::scan::{
     CDF, CUM_COUNT, CUM_MAX, CUM_SUM, DENSE_RANK, ORDINAL_RANK, ROW_OF_GROUP, SOFTMAX,
 };
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::{Program, Routine, ValueId};
-use cembra_vm::value::qtype::{BOOLEAN, FLOAT64};
+use cembra_vm::value::qtype::{BOOLEAN, FLOAT32, FLOAT64};
 use cembra_vm::value::{QType, ScalarType};
 use cembra_vm::vector::math::{BinaryKind, UnaryKind};
 use std::fmt::Write;
@@ -137,7 +138,7 @@ impl Grouped {
         BoundaryArray::of(&overload.args()[0])?;
         let has_edge = rest.first().is_some_and(QType::is_edge);
         let options = if has_edge { &rest[1..] } else { rest };
-        if options.len() > 1 || options.iter().any(|option| *option != BOOLEAN && *option != FLOAT64) {
+        if options.len() > 1 || !options.iter().all(|option| matches!(*option, BOOLEAN | FLOAT32 | FLOAT64)) {
             return None;
         }
         let named = |table: &[(&str, &'static str)]| {
@@ -165,7 +166,8 @@ impl Grouped {
         } else {
             BoundaryArray::Rows(*rows).size()
         };
-        let (function, is_scan) = (format!("{what}_{kind}_{code}"), what == "scan");
+        let rounded = if options == [FLOAT32] { "_single" } else { "" };
+        let (function, is_scan) = (format!("{what}_{kind}{rounded}_{code}"), what == "scan");
         let ranked = RANKED.iter().find(|(name, _)| *name == kind);
         let (is_ranked, scratch) = (ranked.is_some(), ranked.map_or(0, |(_, words)| *words));
         let has_option = !options.is_empty();
@@ -272,6 +274,14 @@ impl Writer<'_> {
                 let _ = write!(text, "cembra_grouping *e = &{edge}; ");
             }
             false => text += "cembra_grouping all = { f.shape[0], 1, NULL, NULL, NULL }, *e = &all; ",
+        }
+        if grouped.function.starts_with("group_inverse_cdf") {
+            let share = self.option(grouped, operands);
+            let raise = self.raise(ip, &quoted("cdf_arg must be in [0, 1]"), &[]);
+            let _ = write!(
+                text,
+                "if (CEMBRA_RARE(!({share} >= 0 && {share} <= 1))) {{ int32_t k = CEMBRA_INDEX_OUT_OF_RANGE; {raise} }} "
+            );
         }
         let too_large = self.raise(ip, &quoted("the array is too large"), &[]);
         let _ = write!(

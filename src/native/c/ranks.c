@@ -69,15 +69,25 @@ __attribute__((unused)) static void scan_softmax_##name(const cembra_group *g, d
     CEMBRA_EACH(g, type, 0, powers[i] = special_exp(beta * ((double)e - max)); sum += powers[i];) \
     for (int64_t i = 0; i < g->count; i++) { real z = (real)(powers[i] / sum); memcpy(results + i * (int64_t)sizeof z, &z, sizeof z); } \
 } \
+/* The value at a place of the order, from 1; NaN if there is one. */ \
+static int group_at_place_##name(const cembra_group *g, double place, type *z) \
+{ \
+    *z = 0; \
+    if (g->count == 0) return 0; \
+    CEMBRA_EACH(g, type, 0, if (e != e) { *z = e; return 1; }) \
+    int64_t at = place < 1 ? 0 : place >= (double)g->count ? g->count - 1 : (int64_t)place - 1; \
+    memcpy(z, g->values + order_of_##name(g, 0, 0)[at].value * (int64_t)sizeof *z, sizeof *z); \
+    return 1; \
+} \
 /* The least value such that a share of the values is not above it. */ \
 __attribute__((unused)) static int group_inverse_cdf_##name(const cembra_group *g, double share, type *z) \
 { \
-    double place = ceil(share * (double)g->count); \
-    *z = 0; \
-    if (g->count == 0) return 0; \
-    int64_t at = !(place >= 1) ? 0 : place >= (double)g->count ? g->count - 1 : (int64_t)place - 1; \
-    memcpy(z, g->values + order_of_##name(g, 0, 0)[at].value * (int64_t)sizeof *z, sizeof *z); \
-    return 1; \
+    return group_at_place_##name(g, ceil(share * (double)g->count), z); \
+} \
+/* The same with the product in FLOAT32. */ \
+__attribute__((unused)) static int group_inverse_cdf_single_##name(const cembra_group *g, float share, type *z) \
+{ \
+    return group_at_place_##name(g, (double)ceilf(share * (float)g->count), z); \
 }
 CEMBRA_RANKS(double, f64, double)
 CEMBRA_RANKS(float, f32, float)

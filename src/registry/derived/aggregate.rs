@@ -6,7 +6,7 @@ use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::dialect::Dialect;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::builtins::math::{MAXIMUM, MINIMUM};
-use cembra_vm::value::qtype::{FLOAT64, OPTIONAL_UNIT, UNIT};
+use cembra_vm::value::qtype::{OPTIONAL_UNIT, UNIT};
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 use std::borrow::Cow;
 
@@ -65,8 +65,8 @@ fn of_numbers() -> Vec<OperatorDef> {
             "math.inverse_cdf",
             "math._inverse_cdf",
             &["x", "cdf_arg", "into"],
-            "The least row such that this share of the rows is not above it.",
-            Rows::NUMBERS,
+            "The least present row such that at least this share of them is not above it; NaN if there is one. Raises unless the share is in 0 … 1.",
+            Rows { number: share, ..Rows::NUMBERS },
         ),
     ]
 }
@@ -185,26 +185,47 @@ pub(super) struct Rows {
     pub accepts: fn(ScalarType) -> bool,
     /// The element it works on.
     pub cast: fn(Dialect, ScalarType) -> ScalarType,
+    /// What numbers beside the rows become.
+    pub number: fn(Dialect, ScalarType) -> ScalarType,
 }
 
 impl Rows {
     /// Any rows as they are.
-    pub const ANY: Rows = Rows { kind: "values", accepts: |_| true, cast: as_they_are };
+    pub const ANY: Rows = Rows { kind: "values", accepts: |_| true, cast: as_they_are, number: double };
     /// Truth values.
-    pub const BOOLEANS: Rows =
-        Rows { kind: "booleans", accepts: |t| matches!(t, ScalarType::Boolean), cast: as_they_are };
+    pub const BOOLEANS: Rows = Rows {
+        kind: "booleans",
+        accepts: |t| matches!(t, ScalarType::Boolean),
+        cast: as_they_are,
+        ..Rows::ANY
+    };
     /// Masks.
     pub const MASKS: Rows =
-        Rows { kind: "units", accepts: |t| matches!(t, ScalarType::Unit), cast: as_they_are };
+        Rows { kind: "units", accepts: |t| matches!(t, ScalarType::Unit), cast: as_they_are, ..Rows::ANY };
     /// Texts.
     pub const TEXTS: Rows =
-        Rows { kind: "texts", accepts: |t| matches!(t, ScalarType::Text), cast: as_they_are };
+        Rows { kind: "texts", accepts: |t| matches!(t, ScalarType::Text), cast: as_they_are, ..Rows::ANY };
     /// Numbers as they are.
-    pub const NUMBERS: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: as_they_are };
+    pub const NUMBERS: Rows =
+        Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: as_they_are, ..Rows::ANY };
     /// Numbers of which shares are made: integers are compared as such, unless the dialect wants FLOAT32.
-    pub const ORDERED: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: ordered };
+    pub const ORDERED: Rows =
+        Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: ordered, ..Rows::ANY };
     /// Numbers as floats.
-    pub const REALS: Rows = Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: real };
+    pub const REALS: Rows =
+        Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: real, ..Rows::ANY };
+}
+
+fn double(_: Dialect, _: ScalarType) -> ScalarType {
+    ScalarType::Float64
+}
+
+/// A share of rows is a FLOAT32 where the dialect wants one: its product with their number is rounded as such.
+fn share(dialect: Dialect, given: ScalarType) -> ScalarType {
+    match (dialect, given) {
+        (Dialect::Arolla, _) | (_, ScalarType::Float32) => ScalarType::Float32,
+        (Dialect::Cembra, _) => ScalarType::Float64,
+    }
 }
 
 fn as_they_are(_: Dialect, element: ScalarType) -> ScalarType {
@@ -229,7 +250,7 @@ fn real(dialect: Dialect, element: ScalarType) -> ScalarType {
 
 /// An operator on an array and, at a place among its arguments, an edge that groups the rows; `unit`
 /// stands for no edge. The machine's operator gets the rows cast, the edge if there is one, and the rest,
-/// numbers as FLOAT64.
+/// numbers cast as the rows say.
 pub(super) fn grouped_at(
     edge: usize,
     name: &str,
@@ -270,7 +291,8 @@ fn machine_types(dialect: Dialect, types: &[QType], rows: Rows, edge: usize) -> 
         given.push((edge, types[edge].clone()));
     }
     for (index, qtype) in types.iter().enumerate().skip(1).filter(|(index, _)| *index != edge) {
-        given.push((index, if qtype.is_numeric() { FLOAT64 } else { qtype.clone() }));
+        let number = qtype.scalar().filter(|number| qtype.is_numeric() && number.is_numeric());
+        given.push((index, number.map_or(qtype.clone(), |t| QType::Scalar((rows.number)(dialect, t)))));
     }
     given
 }

@@ -47,7 +47,7 @@ const EDGES: [&str; 5] = [
 ];
 
 /// Operators of rows and an edge, without the last parenthesis.
-const GROUPED: [&str; 38] = [
+const GROUPED: [&str; 39] = [
     "math.sum(x",
     "math.sum(s",
     "math.sum(n",
@@ -81,6 +81,7 @@ const GROUPED: [&str; 38] = [
     "math.softmax(x, 0.5",
     "math.softmax(k, -1.5",
     "math.inverse_cdf(x, 0.4",
+    "math.inverse_cdf(x, float32(0.4)",
     "math.inverse_cdf(n, 1.0",
     "math.skew(x",
     "math.kurtosis(s",
@@ -138,7 +139,8 @@ fn edges_are_taken_apart_and_expanded() {
 #[test]
 fn edges_that_are_none_are_refused() {
     let (_folder, cache) = sanitized();
-    let cases: [(&str, &str, &[Option<i64>], Category); 9] = [
+    let cases: [(&str, &str, &[Option<i64>], Category); 10] = [
+        ("math.inverse_cdf(v, 1.5)", "v", &[Some(2)], Category::IndexOutOfRange),
         ("edge.sizes(edge.from_sizes(v))", "v", &[Some(2), Some(-1)], Category::IndexOutOfRange),
         ("edge.sizes(edge.from_sizes(v))", "v", &[Some(2), None], Category::IndexOutOfRange),
         ("edge.sizes(edge.from_sizes(v))", "v", &[Some(i64::MAX), Some(1)], Category::Limit),

@@ -16,6 +16,7 @@ pub mod casts;
 pub mod core;
 mod distinct;
 pub mod edge;
+pub mod group_values;
 #[cfg(test)]
 mod levels;
 pub mod math;
@@ -49,6 +50,7 @@ pub fn table() -> Arc<OperatorTable> {
             array::rows(),
             scan::rows(),
             edge::rows(),
+            group_values::rows(),
             nd::rows(),
             plane::rows(),
             python::rows(),

@@ -127,9 +127,16 @@ pub fn argmin<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<usize> 
 
 /// The value in the middle, of an even number the lower one; NaN if there is one.
 pub fn median<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
-    let middle = values.len().checked_sub(1)? / 2;
+    at_place(values, values.len().saturating_sub(1) / 2, stop)
+}
+
+/// The value at a place of the order, from 0; NaN if there is one.
+pub fn at_place<T: Key>(values: &[T], place: usize, stop: StopCheck<'_>) -> Option<T> {
+    if values.is_empty() {
+        return None;
+    }
     let nan = fold(values, stop, None, |nan, x| nan.or_else(|| x.is_nan().then_some(x)));
-    Some(nan.unwrap_or_else(|| select::at(values, middle, stop).0))
+    Some(nan.unwrap_or_else(|| select::at(values, place, stop).0))
 }
 
 #[cfg(test)]
