@@ -255,6 +255,7 @@ impl<'t> Parser<'t> {
                     return self.end_call(token.span.end);
                 }
                 Kind::Integer(_) | Kind::Float(_) => return self.number(token, false, token.span),
+                kind if self.is_special(kind) => return self.number(token, false, token.span),
                 Kind::Text(text) => return self.literal(Literal::from(text.as_str()), token.span),
                 Kind::Bytes(bytes) => return self.literal(Literal::from(bytes.clone()), token.span),
                 Kind::Name(name) => {
@@ -281,7 +282,8 @@ impl<'t> Parser<'t> {
 
     /// True if a number follows a minus sign and is not the base of a power.
     fn at_signed_number(&self) -> bool {
-        matches!(self.kind(0), Kind::Integer(_) | Kind::Float(_)) && *self.kind(1) != Kind::Symbol("**")
+        let is_number = matches!(self.kind(0), Kind::Integer(_) | Kind::Float(_));
+        (is_number || self.is_special(self.kind(0))) && *self.kind(1) != Kind::Symbol("**")
     }
 
     fn innermost_bracket(&self) -> Option<(char, Span)> {

@@ -12,7 +12,7 @@ use crate::syntax::call::Argument;
 use crate::syntax::construct;
 use crate::syntax::error::{SyntaxError, SyntaxErrorKind};
 use crate::syntax::lexer::{Kind, Token, span};
-use crate::syntax::parser::{Parsed, Parser};
+use crate::syntax::parser::{Parsed, Parser, Pending};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::sequence::SequenceValue;
 use cembra_vm::value::tuple::TupleType;
@@ -29,12 +29,34 @@ const EDGE: &str = "a number of parents and the parent of each row";
 impl Parser<'_> {
     pub(super) fn number(&mut self, token: &Token, negative: bool, start: Span) -> Parsed<()> {
         let place = span(start.start as usize, token.span.end as usize);
-        let literal = match &token.kind {
-            Kind::Integer(text) => construct::integer(self.dialect, text, negative),
-            Kind::Float(text) => construct::float(self.dialect, text, negative),
+        let element =
+            self.element().and_then(|element| Some((element, cell(&token.kind, negative, element)?)));
+        let literal = match (&token.kind, element) {
+            (_, Some((element, argument))) => {
+                construct::construct(&element.name().to_ascii_lowercase(), element, false, argument)
+            }
+            (Kind::Integer(text), None) => construct::integer(self.dialect, text, negative),
+            (Kind::Float(text), None) => construct::float(self.dialect, text, negative),
             _ => return self.expected("a number"),
         };
         self.literal(literal.map_err(|kind| SyntaxError::new(kind, place))?, place)
+    }
+
+    /// The type of elements, if an element of a literal of many follows, such as behind `dense_array(FLOAT64, `.
+    fn element(&self) -> Option<ScalarType> {
+        let Some(Pending::Call { name, arguments, .. }) = self.pending.last() else { return None };
+        let (qtype, rest) = arguments.split_first()?;
+        match (name.as_str(), self.graph.literal(qtype.node)?) {
+            ("dense_array" | "array" | "sequence", Literal::Type(QType::Scalar(element))) => Some(*element),
+            ("ndarray", Literal::Type(QType::NdArray(t))) if rest.len() >= t.rank() => Some(t.element()),
+            _ => None,
+        }
+    }
+
+    /// True if a name is `nan` or `inf` where elements are floats.
+    pub(super) fn is_special(&self, kind: &Kind) -> bool {
+        matches!(kind, Kind::Name(word) if special(word, false).is_some())
+            && self.element().is_some_and(ScalarType::is_float)
     }
 
     /// `float64(1)`, `optional_int32{NA}`.
@@ -73,9 +95,8 @@ impl Parser<'_> {
         let argument = match self.kind(0) {
             Kind::Symbol(symbol) if *symbol == close && !negative => return Ok(Argument::None),
             Kind::Integer(text) | Kind::Float(text) => Argument::Number(text.clone(), negative),
-            Kind::Name(word) if word == "nan" => Argument::Special(f64::NAN),
-            Kind::Name(word) if word == "inf" => {
-                Argument::Special(if negative { f64::NEG_INFINITY } else { f64::INFINITY })
+            Kind::Name(word) if special(word, negative).is_some() => {
+                Argument::Special(special(word, negative).unwrap_or_default())
             }
             Kind::Name(word) if matches!(word.as_str(), "NA" | "None") && !negative => Argument::Missing,
             Kind::Name(word) if matches!(word.as_str(), "true" | "True" | "false" | "False") && !negative => {
@@ -190,7 +211,30 @@ fn only_literals(constructor: &str) -> &'static str {
     }
 }
 
-/// A bare number as an element of a sequence.
+/// The number that a word stands for, if it is one.
+fn special(word: &str, negative: bool) -> Option<f64> {
+    match (word, negative) {
+        ("nan", _) => Some(f64::NAN),
+        ("inf", false) => Some(f64::INFINITY),
+        ("inf", true) => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+/// Digits or a word as an element: they are read in the precision of its type.
+fn cell(kind: &Kind, negative: bool, element: ScalarType) -> Option<construct::Argument> {
+    let is_integer = matches!(element, ScalarType::Int32 | ScalarType::Int64);
+    match kind {
+        Kind::Integer(text) if is_integer || element.is_float() => {
+            Some(construct::Argument::Number(text.clone(), negative))
+        }
+        Kind::Float(text) if element.is_float() => Some(construct::Argument::Number(text.clone(), negative)),
+        Kind::Name(word) if element.is_float() => special(word, negative).map(construct::Argument::Special),
+        _ => None,
+    }
+}
+
+/// A literal as an element.
 fn element_of(literal: &Literal, element: ScalarType) -> Option<ScalarValue> {
     let value = literal.value()?.scalar()?;
     if value.scalar_type() == element {
@@ -199,7 +243,11 @@ fn element_of(literal: &Literal, element: ScalarType) -> Option<ScalarValue> {
     Some(match element {
         ScalarType::Int32 => ScalarValue::Int32(i32::try_from(value.as_i64()?).ok()?),
         ScalarType::Int64 => ScalarValue::Int64(value.as_i64()?),
-        ScalarType::Float32 => ScalarValue::Float32(value.as_f64()? as f32),
+        ScalarType::Float32 => {
+            let (wide, single) = (value.as_f64()?, value.as_f64()? as f32);
+            // As in `float32(1e300)`, what is too large is no infinity.
+            (wide.is_infinite() || !single.is_infinite()).then_some(ScalarValue::Float32(single))?
+        }
         ScalarType::Float64 => ScalarValue::Float64(value.as_f64()?),
         ScalarType::WeakFloat => ScalarValue::WeakFloat(value.as_f64()?),
         _ => return None,
