@@ -440,13 +440,13 @@ __attribute__((unused)) static inline int group_logical_any_u8(const cembra_grou
 #define CEMBRA_EACH(g, type, first, statement) \
 for (int64_t i = first; i < (g)->count; i++) { type e; memcpy(&e, (g)->values + i * (int64_t)sizeof e, sizeof e); statement }
 
-#define CEMBRA_GROUP_PLACES(type, name, times) \
+#define CEMBRA_GROUP_PLACES(type, name, product_type, times) \
 __attribute__((unused)) static inline int group_prod_##name(const cembra_group *g, int64_t option, type *z) \
 { \
-    type product = 1; \
+    product_type product = 1; \
     (void)option; \
-    CEMBRA_EACH(g, type, 0, product = i == 0 ? e : times(product, e);) \
-    *z = product; \
+    CEMBRA_EACH(g, type, 0, product = i == 0 ? (product_type)e : times(product, (product_type)e);) \
+    *z = (type)product; \
     return g->count > 0; \
 } \
 __attribute__((unused)) static inline int group_argmin_##name(const cembra_group *g, int64_t option, int64_t *z) \
@@ -487,10 +487,10 @@ __attribute__((unused)) static int group_median_##name(const cembra_group *g, in
     memcpy(z, g->values + at * (int64_t)sizeof *z, sizeof *z); \
     return 1; \
 }
-CEMBRA_GROUP_PLACES(double, f64, times_f64)
-CEMBRA_GROUP_PLACES(float, f32, times_f32)
-CEMBRA_GROUP_PLACES(int64_t, i64, mul_i64)
-CEMBRA_GROUP_PLACES(int32_t, i32, mul_i32)
+CEMBRA_GROUP_PLACES(double, f64, double, times_f64)
+CEMBRA_GROUP_PLACES(float, f32, double, times_f64)
+CEMBRA_GROUP_PLACES(int64_t, i64, int64_t, mul_i64)
+CEMBRA_GROUP_PLACES(int32_t, i32, int32_t, mul_i32)
 
 #define CEMBRA_GROUP_VARIANCE(type, name, wide) \
 __attribute__((unused)) static inline int group_var_##name(const cembra_group *g, int64_t unbiased, type *z) \

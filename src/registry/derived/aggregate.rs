@@ -28,7 +28,7 @@ fn of_numbers() -> Vec<OperatorDef> {
         numbers(
             "math.prod",
             "math._prod",
-            "Product of the present rows; missing without any. Integers wrap.",
+            "Product of the present rows, of FLOAT32 rounded once; missing without any. Integers wrap.",
         ),
         numbers("math.min", "math._min", "The least present row; NaN if there is one."),
         numbers("math.max", "math._max", "The greatest present row; NaN if there is one."),

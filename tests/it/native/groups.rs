@@ -47,7 +47,7 @@ const EDGES: [&str; 5] = [
 ];
 
 /// Operators of rows and an edge, without the last parenthesis.
-const GROUPED: [&str; 39] = [
+const GROUPED: [&str; 40] = [
     "math.sum(x",
     "math.sum(s",
     "math.sum(n",
@@ -59,6 +59,7 @@ const GROUPED: [&str; 39] = [
     "math.max(k",
     "math.prod(n",
     "math.prod(x",
+    "math.prod(s",
     "math.median(x",
     "math.median(k",
     "math.argmin(s",

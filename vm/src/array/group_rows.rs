@@ -43,19 +43,19 @@ where
     Option<T>: PlainSlot,
 {
     type Row = T;
-    type State = Option<T>;
+    type State = Option<T::Product>;
     type Out = Option<T>;
-    const START: Option<T> = None;
+    const START: Option<T::Product> = None;
 
     #[inline(always)]
-    fn take(state: &mut Option<T>, row: T, is_present: bool) {
+    fn take(state: &mut Option<T::Product>, row: T, is_present: bool) {
         if is_present {
-            *state = Some(state.map_or(row, |product| product.times(row)));
+            *state = Some(state.map_or(row.product(), |product| T::times(product, row)));
         }
     }
 
-    fn result(state: Option<T>) -> Option<T> {
-        state
+    fn result(state: Option<T::Product>) -> Option<T> {
+        state.map(T::of_product)
     }
 }
 

@@ -28,26 +28,45 @@ fn fold<T: Copy, A>(values: &[T], stop: StopCheck<'_>, first: A, mut next: impl 
 
 /// A number that can be reduced.
 pub trait Reducible: Key + Pod + PartialOrd {
-    /// The product of two values; of integers it wraps.
-    fn times(self, other: Self) -> Self;
+    /// What products are kept in: of FLOAT32 a double, which is rounded once.
+    type Product: Copy;
+
+    /// The value as a product.
+    fn product(self) -> Self::Product;
+
+    /// A product with one more value; of integers it wraps.
+    fn times(product: Self::Product, value: Self) -> Self::Product;
+
+    /// The product as a value.
+    fn of_product(product: Self::Product) -> Self;
 }
 
 macro_rules! reducible {
-    ($($rust:ty: $times:path;)*) => {$(
+    ($($rust:ty as $product:ty: $times:path;)*) => {$(
         impl Reducible for $rust {
-            fn times(self, other: Self) -> Self {
-                $times(self, other)
+            type Product = $product;
+
+            fn product(self) -> $product {
+                self as $product
+            }
+
+            fn times(product: $product, value: $rust) -> $product {
+                $times(product, value as $product)
+            }
+
+            fn of_product(product: $product) -> $rust {
+                product as $rust
             }
         }
     )*};
 }
 
-reducible!(i32: i32::wrapping_mul; i64: i64::wrapping_mul; f32: Mul::mul; f64: Mul::mul;);
+reducible!(i32 as i32: i32::wrapping_mul; i64 as i64: i64::wrapping_mul; f32 as f64: Mul::mul; f64 as f64: Mul::mul;);
 
 /// The product.
 pub fn prod<T: Reducible>(values: &[T], stop: StopCheck<'_>) -> Option<T> {
     let (first, rest) = values.split_first()?;
-    Some(fold(rest, stop, *first, T::times))
+    Some(T::of_product(fold(rest, stop, first.product(), T::times)))
 }
 
 /// Sums of powers of the deviations from the mean: of the squares, and of what `power` makes of each.
@@ -147,6 +166,8 @@ mod tests {
     #[test]
     fn published_values() {
         assert_eq!((prod::<f64>(&[], &go_on), prod(&[3, i32::MAX], &go_on)), (None, Some(i32::MAX - 2)));
+        // In FLOAT32 the first product would overflow.
+        assert_eq!(prod(&[2e38f32, 2.0, 0.5], &go_on), Some(2e38));
         assert_eq!(var(&[3.32, 0.502], false, &go_on), Some(1.985_280_999_999_999_6));
         assert_eq!((var(&[1.0], true, &go_on), var(&[1.0], false, &go_on)), (None, Some(0.0)));
         assert_eq!(median(&[100, i32::MIN, 1, i32::MIN], &go_on), Some(i32::MIN));
