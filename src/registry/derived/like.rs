@@ -2,6 +2,7 @@
 
 use crate::expr::{Literal, NodeId};
 use crate::registry::define::{LowerContext, LowerError, Lowered, OperatorDef};
+use crate::registry::derived::cast::can_cast;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::value::{ArrayType, QType, ScalarType, ScalarValue, Value};
 
@@ -110,7 +111,9 @@ fn const_like() -> OperatorDef {
         &["target", "const_value"],
         "The value cast to the type of the target.",
         |cx| {
-            let result = cx.types[0].element().and_then(|scalar| cx.types[1].with_scalar(scalar));
+            let scalars = cx.types[0].element().zip(cx.types[1].element());
+            let scalars = scalars.filter(|(to, from)| can_cast(*from, *to));
+            let result = scalars.and_then(|(to, _)| cx.types[1].with_scalar(to));
             let result = result.and_then(|value| broadcast(&cx.types[0], &value));
             cx.unchanged(result.ok_or_else(|| TypeError::NoCommonType { types: cx.types.to_vec() })?)
         },
