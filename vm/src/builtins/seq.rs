@@ -73,7 +73,8 @@ fn at(family: &Family, args: &[QType]) -> Option<Overload> {
             ScalarType::Int64 => call.set::<i64>(*cell as i64),
             ScalarType::Float32 => call.set::<f32>(f32::from_bits(*cell as u32)),
             ScalarType::Float64 | ScalarType::WeakFloat => call.set::<f64>(f64::from_bits(*cell)),
-            _ => {}
+            // UNIT has no bytes.
+            _ => call.set::<()>(()),
         }
         Ok(())
     }))
