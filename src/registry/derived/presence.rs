@@ -218,6 +218,11 @@ fn logical_if() -> OperatorDef {
                 args.insert(0, cx.types[0].clone());
                 return Ok(Resolution { args, result: QType::Array(condition.of(element)) });
             }
+            if cx.types[1..].iter().any(|t| t.array().is_some()) {
+                let (mut args, result) = cx.common_rows(&[1, 2, 3])?;
+                args.insert(0, cx.types[0].clone());
+                return Ok(Resolution { args, result });
+            }
             let common = cx.common(&[1, 2, 3])?;
             let args = vec![cx.types[0].clone(), common.clone(), common.clone(), common.clone()];
             Ok(Resolution { args, result: common })
