@@ -150,10 +150,15 @@ fn cast_values() -> OperatorDef {
 }
 
 fn to_optional() -> OperatorDef {
-    OperatorDef::new("core.to_optional", &["x"], "The value as an optional.", |cx| {
-        let optional = cx.types[0].to_optional();
-        cx.unchanged(optional.ok_or_else(|| cx.expected("scalars or optionals", 0))?)
-    })
+    OperatorDef::new(
+        "core.to_optional",
+        &["x"],
+        "The value as an optional; an array, whose rows may be missing, as it is.",
+        |cx| {
+            let optional = cx.types[0].to_optional().or_else(|| cx.types[0].array().map(QType::Array));
+            cx.unchanged(optional.ok_or_else(|| cx.expected("scalars, optionals or arrays", 0))?)
+        },
+    )
     .lowered(|cx, args| {
         let from = cx.qtype(args[0]);
         let to = from.to_optional().unwrap_or(from);
