@@ -5,7 +5,7 @@ use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::operator::lifting::Each;
 use cembra_vm::value::qtype::{BOOLEAN, INT64};
-use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType, Value};
+use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType, ScalarValue, Value};
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
@@ -28,6 +28,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         }),
         map(),
         searchsorted(),
+        inverse_mapping(),
         edge_of(
             "edge.from_sizes",
             &["sizes"],
@@ -62,9 +63,13 @@ fn chosen(
     OperatorDef::new(name, params, meaning, move |cx| {
         rows_of(cx, 0)?;
         let args = cast(cx)?;
+        let rows = &args[0];
         match cx.table.overload(cx.operator, &args) {
             // The rows of the result are those of x, weak ones too.
-            Some(_) => Ok(Resolution { result: args[0].clone(), args }),
+            Some(overload) => {
+                let result = rows.element().and_then(|t| overload.result().with_scalar(t));
+                Ok(Resolution { result: result.unwrap_or_else(|| args[0].clone()), args })
+            }
             None => Err(TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() }),
         }
     })
@@ -98,12 +103,12 @@ fn at() -> OperatorDef {
     OperatorDef::new(
         "array.at",
         &["x", "i"],
-        "Row i, or the rows of an array of numbers. Raises if there is no such row.",
+        "Row i, or the rows of an array of numbers, which is then the family of the result. Raises if there is no such row.",
         |cx| {
             let rows = rows_of(cx, 0)?;
             let args = indices(cx)?;
             let result = match args[1] {
-                QType::Array(_) => cx.types[0].clone(),
+                QType::Array(numbers) => QType::Array(numbers.of(rows.element)),
                 _ => QType::Optional(rows.element),
             };
             Ok(Resolution { args, result })
@@ -141,17 +146,50 @@ fn searchsorted() -> OperatorDef {
     OperatorDef::new(
         "math.searchsorted",
         &["haystack", "needle", "right"],
-        "How many rows of a sorted array are below the needle, or with `right` not above it; a row for each of several needles.",
+        "How many rows of a sorted array are below the needle, or with `right` not above it; a row for each of several needles, missing for a missing one.",
         |cx| {
-            rows_of(cx, 0)?;
+            let haystack = rows_of(cx, 0)?;
             if cx.types[2] != BOOLEAN {
                 return Err(cx.expected("a boolean", 2));
             }
-            let (mut args, _) = cx.common_rows(&[0, 1])?;
-            args.push(BOOLEAN);
-            let result = cx.types[1].array().map_or(INT64, |needles| QType::Array(needles.of(ScalarType::Int64)));
-            Ok(Resolution { args, result })
+            let error = || TypeError::NoCommonType { types: cx.types[..2].to_vec() };
+            let needle = cx.types[1].element().ok_or_else(error)?;
+            let element = cx.dialect.common_scalar(haystack.element, needle).ok_or_else(error)?;
+            let cast = |index: usize| cx.types[index].with_scalar(element).ok_or_else(error);
+            let result = cx.types[1].with_scalar(ScalarType::Int64).ok_or_else(error)?;
+            Ok(Resolution { args: vec![cast(0)?, cast(1)?, BOOLEAN], result })
         },
     )
     .default("right", Literal::Value(Value::from(false)))
+    .lowered(|cx, args| {
+        let QType::Optional(element) = cx.qtype(args[1]) else { return Ok(Lowered::Keep) };
+        let any = cx.make_literal(Literal::Value(Value::Scalar(ScalarValue::zero(element))))?;
+        let needle = cx.make("core.presence_or", &[args[1], any])?;
+        let place = cx.make("math.searchsorted", &[args[0], needle, args[2]])?;
+        let is_given = cx.make("core.has", &[args[1]])?;
+        Ok(Lowered::To(cx.make("core.presence_and", &[place, is_given])?))
+    })
+}
+
+/// A permutation of rows turned round, whose numbers may be INT32.
+fn inverse_mapping() -> OperatorDef {
+    OperatorDef::new(
+        "array.inverse_mapping",
+        &["x"],
+        "The number of the row that holds each number. Raises if the rows are not distinct numbers of rows.",
+        |cx| match rows_of(cx, 0)?.element.is_integer() {
+            true => cx.unchanged(cx.types[0].clone()),
+            false => Err(cx.expected("an array of integers", 0)),
+        },
+    )
+    .lowered(|cx, args| {
+        let given = cx.qtype(args[0]);
+        let wide = given.with_scalar(ScalarType::Int64).unwrap_or_else(|| given.clone());
+        if given == wide {
+            return Ok(Lowered::Keep);
+        }
+        let numbers = cx.cast(args[0], &wide)?;
+        let inverse = cx.make("array.inverse_mapping", &[numbers])?;
+        Ok(Lowered::To(cx.cast(inverse, &given)?))
+    })
 }

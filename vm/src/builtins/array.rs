@@ -146,8 +146,8 @@ fn at(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn take(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(x), QType::Array(ids)] = args else { return None };
-    (ids.element == ScalarType::Int64 && x.class == ids.class).then(|| {
-        let overload = filling(family, args, args[0].clone(), |call, out| {
+    (ids.element == ScalarType::Int64).then(|| {
+        let overload = filling(family, args, QType::Array(ids.of(x.element)), |call, out| {
             let (rows, ids) = (call.array(0), call.array(1));
             call.charge_rows(ids.len())?;
             out.take(rows, ids)
