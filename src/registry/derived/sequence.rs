@@ -78,12 +78,20 @@ fn at() -> OperatorDef {
 
 fn make() -> OperatorDef {
     OperatorDef::new("seq.make", &["*args"], "A sequence of values of one plain scalar type.", |cx| {
-        let Some(QType::Scalar(first)) = cx.types.first() else {
-            return Err(TypeError::NoOverload { operator: cx.operator.clone(), types: cx.types.to_vec() });
+        let Some(first) = cx.types.first() else {
+            let message =
+                "seq.make takes at least one value; `sequence(INT64)` is an empty sequence of a type";
+            return Err(TypeError::Names { message: message.to_owned() });
         };
-        match cx.types.iter().all(|t| *t == cx.types[0]) && first.is_plain() {
-            true => cx.unchanged(QType::Sequence(*first)),
-            false => Err(TypeError::NoCommonType { types: cx.types.to_vec() }),
+        match first {
+            QType::Scalar(element) if element.is_plain() => match cx.types.iter().all(|t| t == first) {
+                true => cx.unchanged(QType::Sequence(*element)),
+                false => Err(TypeError::NoCommonType { types: cx.types.to_vec() }),
+            },
+            _ => Err(cx.expected(
+                "scalars that are no texts or bytes: elements of sequences are plain and present",
+                0,
+            )),
         }
     })
 }
