@@ -44,7 +44,9 @@ __attribute__((unused)) static void scan_dense_##name(const cembra_group *g, int
     const cembra_place *places = order_of_##name(g, is_descending != 0, 1); \
     int64_t rank = 0; \
     for (int64_t i = 0; i < g->count; i++) { \
-        rank += i > 0 && places[i - 1].key != places[i].key; \
+        type e; \
+        memcpy(&e, g->values + places[i].value * (int64_t)sizeof e, sizeof e); \
+        rank += i > 0 && (places[i - 1].key != places[i].key || e != e); \
         memcpy(results + 8 * places[i].value, &rank, 8); \
     } \
 } \
@@ -53,12 +55,12 @@ __attribute__((unused)) static void scan_share_##name(const cembra_group *g, int
 { \
     const cembra_place *places = order_of_##name(g, 0, 1); \
     int64_t end = g->count; \
+    double nan = 0; \
     (void)option; \
+    CEMBRA_EACH(g, type, 0, if (e != e) nan = NAN;) \
     for (int64_t i = g->count - 1; i >= 0; i--) { \
-        type e; \
-        memcpy(&e, g->values + places[i].value * (int64_t)sizeof e, sizeof e); \
-        if (i + 1 < g->count && (places[i].key != places[i + 1].key || e != e)) end = i + 1; \
-        real share = (real)((double)end / (double)g->count); \
+        if (i + 1 < g->count && places[i].key != places[i + 1].key) end = i + 1; \
+        real share = (real)((double)end / (double)g->count + nan); \
         memcpy(results + places[i].value * (int64_t)sizeof share, &share, sizeof share); \
     } \
 } \

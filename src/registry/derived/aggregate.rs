@@ -146,30 +146,13 @@ fn scans() -> Vec<OperatorDef> {
             "Number of the row in its group; a row where x is missing counts, and gives missing.",
             Rows::ANY,
         ),
-        ranks(
-            "array.ordinal_rank",
-            "array._ordinal_rank",
-            "Place of each present row in their order; of equal rows the first comes first.",
-        ),
-        ranks(
-            "array.dense_rank",
-            "array._dense_rank",
-            "Place of each present row among the distinct values in their order.",
-        ),
-        grouped(
-            "math.cdf",
-            "math._cdf",
-            &["x", "over"],
-            "Share of the present rows that are not above the row.",
-            Rows::ORDERED,
-        ),
         grouped_at(
             2,
             "math.softmax",
             "math._softmax",
             &["x", "beta", "over"],
-            "exp(beta * (x - max)), over the sum of it.",
-            Rows::REALS,
+            "exp(beta * (x - max)), over the sum of it. Computed in FLOAT64; the result has the type of the float that x and beta become.",
+            Rows { cast: scaled, ..Rows::REALS },
         )
         .default("beta", Literal::Value(Value::Scalar(ScalarValue::WeakFloat(1.0)))),
         expand(),
@@ -183,8 +166,8 @@ pub(super) struct Rows {
     pub kind: &'static str,
     /// True for the elements it takes.
     pub accepts: fn(ScalarType) -> bool,
-    /// The element it works on.
-    pub cast: fn(Dialect, ScalarType) -> ScalarType,
+    /// The element it works on, of one it takes and the types of all arguments.
+    pub cast: fn(Dialect, ScalarType, &[QType]) -> ScalarType,
     /// What numbers beside the rows become.
     pub number: fn(Dialect, ScalarType) -> ScalarType,
 }
@@ -208,9 +191,6 @@ impl Rows {
     /// Numbers as they are.
     pub const NUMBERS: Rows =
         Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: as_they_are, ..Rows::ANY };
-    /// Numbers of which shares are made: integers are compared as such, unless the dialect wants FLOAT32.
-    pub const ORDERED: Rows =
-        Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: ordered, ..Rows::ANY };
     /// Numbers as floats.
     pub const REALS: Rows =
         Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: real, ..Rows::ANY };
@@ -228,19 +208,23 @@ fn share(dialect: Dialect, given: ScalarType) -> ScalarType {
     }
 }
 
-fn as_they_are(_: Dialect, element: ScalarType) -> ScalarType {
+fn as_they_are(_: Dialect, element: ScalarType, _: &[QType]) -> ScalarType {
     element
 }
 
-fn ordered(dialect: Dialect, element: ScalarType) -> ScalarType {
-    match dialect {
-        Dialect::Arolla => real(dialect, element),
-        Dialect::Cembra => element,
-    }
+/// The float that a fraction of these numbers is.
+fn real(dialect: Dialect, element: ScalarType, _: &[QType]) -> ScalarType {
+    fraction(dialect, element)
 }
 
-/// The float that a fraction of these numbers is.
-fn real(dialect: Dialect, element: ScalarType) -> ScalarType {
+/// The float that both the rows and a factor become unasked.
+fn scaled(dialect: Dialect, element: ScalarType, types: &[QType]) -> ScalarType {
+    let real = fraction(dialect, element);
+    let factor = types.get(1).and_then(QType::scalar).unwrap_or(real);
+    dialect.common_scalar(real, factor).unwrap_or(real)
+}
+
+fn fraction(dialect: Dialect, element: ScalarType) -> ScalarType {
     match (element.is_integer(), dialect) {
         (true, Dialect::Arolla) => ScalarType::Float32,
         (true, Dialect::Cembra) => ScalarType::Float64,
@@ -285,14 +269,20 @@ pub(super) fn grouped(
 /// The arguments of the machine's operator: which of ours each is, and its type.
 fn machine_types(dialect: Dialect, types: &[QType], rows: Rows, edge: usize) -> Vec<(usize, QType)> {
     let mut given = Vec::new();
-    let array = types[0].element().and_then(|t| types[0].with_scalar((rows.cast)(dialect, t)));
+    let element = types[0].element().map(|t| (rows.cast)(dialect, t, types));
+    let array = element.and_then(|t| types[0].with_scalar(t));
     given.push((0, array.unwrap_or_else(|| types[0].clone())));
     if types[edge] != UNIT {
         given.push((edge, types[edge].clone()));
     }
+    // Beside weak rows a FLOAT64 is weak, too: the result is what all of them are.
+    let number = |given: ScalarType| match (rows.number)(dialect, given) {
+        ScalarType::Float64 if element == Some(ScalarType::WeakFloat) => ScalarType::WeakFloat,
+        number => number,
+    };
     for (index, qtype) in types.iter().enumerate().skip(1).filter(|(index, _)| *index != edge) {
-        let number = qtype.scalar().filter(|number| qtype.is_numeric() && number.is_numeric());
-        given.push((index, number.map_or(qtype.clone(), |t| QType::Scalar((rows.number)(dialect, t)))));
+        let cast = qtype.scalar().filter(|t| t.is_numeric()).map(|t| QType::Scalar(number(t)));
+        given.push((index, cast.unwrap_or_else(|| qtype.clone())));
     }
     given
 }
@@ -344,9 +334,41 @@ fn spread(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
         .default("unbiased", Literal::Value(Value::from(true)))
 }
 
-fn ranks(name: &str, machine: &'static str, meaning: &str) -> OperatorDef {
-    grouped(name, machine, &["x", "over", "descending"], meaning, Rows::NUMBERS)
-        .default("descending", Literal::Value(Value::from(false)))
+/// `strings.agg_join`, whose separator may be missing, or left out.
+fn agg_join() -> OperatorDef {
+    const MEANING: &str = "The present texts or bytes of a group, with a separator of their type between, none if it is missing. Without `into`, an array of the one text of all.";
+    let joined =
+        grouped("strings.agg_join", "strings._agg_join", &["x", "into", "sep"], MEANING, Rows::TEXTS);
+    let lower = joined.lower.clone().expect("the definition lowers");
+    OperatorDef::new("strings.agg_join", &["x", "into", "sep"], MEANING, |cx| {
+        let separator = cx.types[0].element().map(QType::Scalar).unwrap_or(UNIT);
+        if cx.types[2] != UNIT && cx.types[2].scalar().map(QType::Scalar) != Some(separator.clone()) {
+            return Err(cx.expected("a separator of the type of the rows", 2));
+        }
+        let types = [cx.types[0].clone(), cx.types[1].clone(), separator];
+        let resolution = rule(&InferContext { types: &types, ..*cx }, "strings._agg_join", Rows::TEXTS, 1)?;
+        cx.unchanged(resolution.result)
+    })
+    .default("into", no_edge())
+    .default("sep", no_edge())
+    .lowered(move |cx, args| {
+        let is_text = cx.qtype(args[0]).element() == Some(ScalarType::Text);
+        let none = if is_text {
+            Literal::from("")
+        } else {
+            Literal::Value(Value::Scalar(ScalarValue::zero(ScalarType::Bytes)))
+        };
+        let mut args = args.to_vec();
+        args[2] = match cx.qtype(args[2]) {
+            UNIT => cx.make_literal(none)?,
+            QType::Optional(_) => {
+                let none = cx.make_literal(none)?;
+                cx.make("core.presence_or", &[args[2], none])?
+            }
+            _ => args[2],
+        };
+        lower(cx, &args)
+    })
 }
 
 /// `array.expand`, whose edge is no option.

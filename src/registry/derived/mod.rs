@@ -6,7 +6,8 @@
 //! | presence | has, presence_and, presence_or, presence_not, where, logical_if, with_assertion, … |
 //! | compare | greater, greater_equal, is_close, sigmoid |
 //! | aggregate | sum, mean, min, max, var, …, all, any |
-//! | array | at, take, slice, concat, ranks, searchsorted, shapes |
+//! | ranks | ordinal_rank, dense_rank, cdf |
+//! | array | at, take, slice, concat, searchsorted, shapes |
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
@@ -25,6 +26,7 @@ pub mod compare;
 pub mod like;
 pub mod nd;
 pub mod presence;
+mod ranks;
 pub mod sequence;
 pub mod text;
 pub mod tuple;
@@ -34,6 +36,7 @@ pub fn definitions() -> Vec<OperatorDef> {
     [
         presence::definitions(),
         aggregate::definitions(),
+        ranks::definitions(),
         array::definitions(),
         compare::definitions(),
         cast::definitions(),

@@ -29,6 +29,7 @@ mod rows_so_far;
 pub mod scan;
 pub mod seq;
 pub mod strings;
+mod text_order;
 pub mod trig;
 pub mod unsigned;
 
@@ -51,6 +52,7 @@ pub fn table() -> Arc<OperatorTable> {
             scan::rows(),
             edge::rows(),
             group_values::rows(),
+            text_order::rows(),
             nd::rows(),
             plane::rows(),
             python::rows(),

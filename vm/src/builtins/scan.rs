@@ -92,20 +92,24 @@ pub fn rows() -> Vec<Family> {
         ),
         family(
             DENSE_RANK,
-            "Place of each present row among the distinct values in their order; NaN comes last.",
+            "Place of each present row among the distinct values in their order; NaN comes last, and each is a value of its own.",
             Some(BOOLEAN),
             ranks,
             |element| Some(with_number!(element, T => kernel(dense::<T>))),
         ),
-        family(CDF, "Share of the present rows that are not above the row.", None, shares, |element| {
-            match element {
+        family(
+            CDF,
+            "Share of the present rows that are not above the row; NaN for all if there is one.",
+            None,
+            shares,
+            |element| match element {
                 ScalarType::Int32 => Some(kernel(share::<i32, f64>)),
                 ScalarType::Int64 => Some(kernel(share::<i64, f64>)),
                 ScalarType::Float32 => Some(kernel(share::<f32, f32>)),
                 ScalarType::Float64 => Some(kernel(share::<f64, f64>)),
                 _ => None,
-            }
-        }),
+            },
+        ),
         family(
             SOFTMAX,
             "exp(beta * (x - max)), over the sum of it for all present rows.",
@@ -214,7 +218,7 @@ fn family(
             let last = call.len() - 1;
             let option = match call.qtype(last) {
                 qtype if *qtype == BOOLEAN => f64::from(u8::from(call.plain::<bool>(last))),
-                qtype if *qtype == FLOAT64 => call.plain::<f64>(last),
+                qtype if qtype.storage() == FLOAT64 => call.plain::<f64>(last),
                 _ => 0.0,
             };
             scan(call, has_edge, option)
@@ -350,7 +354,7 @@ fn ordinal<T: Key>(of: Group<'_, T, i64>) -> Result<(), Fault> {
 fn dense<T: Key>(of: Group<'_, T, i64>) -> Result<(), Fault> {
     let Group { rows: x, option: descending, out, meter } = of;
     let (places, _spare) = sorted(x, descending != 0.0, meter)?;
-    let mut ranks = order::dense(&places);
+    let mut ranks = order::dense(&places, x.values());
     for stride in meter.strides(places.len()) {
         for (place, rank) in places[stride?].iter().zip(&mut ranks) {
             out[place.1 as usize] = i64::from(rank);
@@ -359,16 +363,18 @@ fn dense<T: Key>(of: Group<'_, T, i64>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// From the greatest down, equal values share the number of all that are not above them.
+/// From the greatest down, equal values share the number of all that are not above them; NaN comes last.
 fn share<T: Key, R: SummedFloat>(of: Group<'_, T, R>) -> Result<(), Fault> {
-    let Group { rows: x, out, meter, .. } = of;
+    let Group { rows: x, option, out, meter } = of;
     let (places, _spare) = sorted(x, false, meter)?;
+    if places.last().is_some_and(|last| x.values()[last.1 as usize].is_nan()) {
+        return write(Group { rows: x, option, out, meter }, |_| R::of(f64::NAN));
+    }
     let (count, mut end) = (places.len(), places.len());
     for stride in meter.strides(count) {
         for index in stride?.map(|step| count - 1 - step) {
             let (key, value) = places[index];
-            let is_last = index + 1 == count;
-            if !is_last && (key != places[index + 1].0 || x.values()[value as usize].is_nan()) {
+            if index + 1 < count && key != places[index + 1].0 {
                 end = index + 1;
             }
             out[value as usize] = R::of(end as f64 / count as f64);

@@ -86,11 +86,12 @@ pub fn sort(places: &mut [Place], spare: &mut [Place], stop: StopCheck<'_>) {
     }
 }
 
-/// The number of distinct keys before each of sorted places.
-pub fn dense(places: &[Place]) -> impl Iterator<Item = u32> {
+/// The number of distinct values before each of sorted places: NaN equals nothing, so each is one.
+pub fn dense<T: Key>(places: &[Place], values: &[T]) -> impl Iterator<Item = u32> {
     let mut rank = 0;
     places.iter().enumerate().map(move |(number, place)| {
-        rank += u32::from(number > 0 && places[number - 1].0 != place.0);
+        let is_new = |before: Place| before.0 != place.0 || values[place.1 as usize].is_nan();
+        rank += u32::from(number > 0 && is_new(places[number - 1]));
         rank
     })
 }
@@ -151,7 +152,8 @@ mod tests {
         let big = 1i64 << 53;
         assert_eq!(sorted(&[big + 1, big, i64::MAX, i64::MIN], false), [3, 1, 0, 2]);
         let places = [(1, 0), (1, 1), (3, 2), (7, 3), (7, 4)];
-        assert_eq!(dense(&places).collect::<Vec<_>>(), [0, 0, 1, 2, 2]);
+        assert_eq!(dense(&places, &[0; 5]).collect::<Vec<_>>(), [0, 0, 1, 2, 2]);
+        assert_eq!(dense(&places, &[f64::NAN; 5]).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     }
 
     #[test]
