@@ -7,7 +7,7 @@ use crate::registry::dialect::Dialect;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::builtins::math::{MAXIMUM, MINIMUM};
 use cembra_vm::value::qtype::{OPTIONAL_UNIT, UNIT};
-use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
+use cembra_vm::value::{ArrayType, QType, ScalarType, ScalarValue, Value};
 use std::borrow::Cow;
 
 /// Name of `core.any`.
@@ -82,14 +82,7 @@ fn of_any() -> Vec<OperatorDef> {
             "The row that all present rows of a group are, else missing. Without `into`, an array of the one row of all.",
             Rows::ANY,
         ),
-        grouped(
-            "strings.agg_join",
-            "strings._agg_join",
-            &["x", "into", "sep"],
-            "The present texts of a group, with a separator between. Without `into`, an array of the one text of all.",
-            Rows::TEXTS,
-        )
-        .default("sep", Literal::Value(Value::from(""))),
+        agg_join(),
     ]
 }
 
@@ -185,9 +178,13 @@ impl Rows {
     /// Masks.
     pub const MASKS: Rows =
         Rows { kind: "units", accepts: |t| matches!(t, ScalarType::Unit), cast: as_they_are, ..Rows::ANY };
-    /// Texts.
-    pub const TEXTS: Rows =
-        Rows { kind: "texts", accepts: |t| matches!(t, ScalarType::Text), cast: as_they_are, ..Rows::ANY };
+    /// Texts and bytes.
+    pub const TEXTS: Rows = Rows {
+        kind: "texts or bytes",
+        accepts: |t| matches!(t, ScalarType::Text | ScalarType::Bytes),
+        cast: as_they_are,
+        ..Rows::ANY
+    };
     /// Numbers as they are.
     pub const NUMBERS: Rows =
         Rows { kind: "numerics", accepts: ScalarType::is_numeric, cast: as_they_are, ..Rows::ANY };
@@ -373,14 +370,28 @@ fn agg_join() -> OperatorDef {
 
 /// `array.expand`, whose edge is no option.
 fn expand() -> OperatorDef {
-    OperatorDef::new("array.expand", &["x", "over"], "The row of its parent for each child.", |cx| {
-        let array = cx.types[0].array().ok_or_else(|| cx.expected("an array type", 0))?;
-        match cx.types[1] {
-            QType::Edge(class) if class == array.class => cx.unchanged(cx.types[0].clone()),
-            _ => Err(cx.expected("an edge", 1)),
+    OperatorDef::new(
+        "array.expand",
+        &["x", "over"],
+        "The row of its parent for each child; along an edge to a scalar, x in every row.",
+        |cx| match (&cx.types[0], &cx.types[1]) {
+            (QType::Array(t), QType::Edge(class)) if *class == t.class => cx.unchanged(cx.types[0].clone()),
+            (QType::Scalar(element) | QType::Optional(element), QType::EdgeToScalar(class)) => {
+                cx.unchanged(QType::Array(ArrayType { class: *class, element: *element }))
+            }
+            (QType::Scalar(_) | QType::Optional(_), _) => Err(cx.expected("an edge to a scalar", 1)),
+            (QType::Array(_), _) => Err(cx.expected("an edge", 1)),
+            _ => Err(cx.expected("an array type, a scalar or an optional", 0)),
+        },
+    )
+    .lowered(|cx, args| match cx.qtype(args[0]) {
+        QType::Array(_) => Ok(Lowered::To(cx.make("array._expand", args)?)),
+        _ => {
+            let parents = cx.make("edge.mapping", &args[1..])?;
+            let shape = cx.make("array._shape_of", &[parents])?;
+            Ok(Lowered::To(cx.make("array._const", &[shape, args[0]])?))
         }
     })
-    .lowered(|cx, args| Ok(Lowered::To(cx.make("array._expand", args)?)))
 }
 
 /// Of one mask the mask itself, of an array of masks what the machine's operator says.

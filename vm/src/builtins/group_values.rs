@@ -6,7 +6,7 @@ use crate::builtins::distinct::plain_key;
 use crate::builtins::present::{Cell, Gathered, GroupsOf, Members, check_children};
 use crate::builtins::strings::units::check_length;
 use crate::operator::{Family, KernelCall, Overload};
-use crate::value::qtype::{FLOAT32, FLOAT64, TEXT};
+use crate::value::qtype::{FLOAT32, FLOAT64};
 use crate::value::{ArrayRows, Fault, QType, ScalarType, ScalarValue, Value};
 use crate::vector::order::{self, Share};
 use crate::vector::select::Key;
@@ -29,7 +29,7 @@ pub fn rows() -> Vec<Family> {
         Family::new(
             "strings._agg_join",
             &["x", "*grouping"],
-            "The present texts of a group, with a separator between.",
+            "The present texts or bytes of a group, with a separator between.",
         )
         .cost_of(30)
         .raises()
@@ -140,23 +140,30 @@ fn collapse(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn agg_join(family: &Family, args: &[QType]) -> Option<Overload> {
     let QType::Array(t) = args.first()? else { return None };
-    (t.element == ScalarType::Text && args.last() == Some(&TEXT)).then_some(())?;
-    each_group(family, args, false, |call, rows, group| {
-        let separator = call.text(call.len() - 1);
-        let mut joined: Option<String> = None;
+    let is_joined = matches!(t.element, ScalarType::Text | ScalarType::Bytes);
+    (is_joined && *args.last()? == QType::Scalar(t.element)).then_some(())?;
+    let element = t.element;
+    each_group(family, args, false, move |call, rows, group| {
+        let separator = call.value(call.len() - 1)?;
+        let separator: &[u8] = match separator.scalar() {
+            Some(ScalarValue::Text(text)) => text.as_bytes(),
+            Some(ScalarValue::Bytes(bytes)) => bytes,
+            _ => &[],
+        };
+        let mut joined: Option<Vec<u8>> = None;
         each_present(call, rows, group, |row| {
-            let Some(ScalarValue::Text(text)) = rows.get(row) else { return Ok(()) };
+            let text = rows.raw(row);
             match &mut joined {
-                None => joined = Some((*text).to_owned()),
+                None => joined = Some(text.to_vec()),
                 Some(joined) => {
                     check_length(joined.len() + separator.len() + text.len())?;
-                    joined.push_str(separator);
-                    joined.push_str(&text);
+                    joined.extend_from_slice(separator);
+                    joined.extend_from_slice(text);
                 }
             }
             Ok(())
         })?;
-        Ok(joined.map(|joined| ScalarValue::Text(joined.into())))
+        Ok(joined.map(|joined| ScalarValue::of_cell(element, &joined)))
     })
 }
 
