@@ -8,7 +8,7 @@ use crate::builtins::strings::units::check_length;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::qtype::{FLOAT32, FLOAT64};
 use crate::value::{ArrayRows, Fault, QType, ScalarType, ScalarValue, Value};
-use crate::vector::order::{self, Share};
+use crate::vector::order::{self, RowShare};
 use crate::vector::select::Key;
 
 /// Name of `array._collapse`.
@@ -180,11 +180,11 @@ fn inverse_cdf(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 /// The share that an operator of quantiles is asked for.
-fn asked_share(call: &KernelCall<'_>) -> Result<Share, Fault> {
+fn asked_share(call: &KernelCall<'_>) -> Result<RowShare, Fault> {
     let last = call.len() - 1;
     let share = match *call.qtype(last) {
-        FLOAT32 => Share::Single(call.plain::<f32>(last)),
-        _ => Share::Double(call.plain::<f64>(last)),
+        FLOAT32 => RowShare::Single(call.plain::<f32>(last)),
+        _ => RowShare::Double(call.plain::<f64>(last)),
     };
     match (0.0..=1.0).contains(&share.value()) {
         true => Ok(share),

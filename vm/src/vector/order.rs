@@ -98,34 +98,34 @@ pub fn dense<T: Key>(places: &[Place], values: &[T]) -> impl Iterator<Item = u32
 
 /// A share of rows, between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Share {
+pub enum RowShare {
     /// Multiplied in FLOAT32, which rounds `0.1f32 * 10` to 1: the published rule.
     Single(f32),
     /// Multiplied in FLOAT64, which tells more than 2^24 rows apart.
     Double(f64),
 }
 
-impl Share {
+impl RowShare {
     /// The share as a number.
     pub fn value(self) -> f64 {
         match self {
-            Share::Single(share) => f64::from(share),
-            Share::Double(share) => share,
+            RowShare::Single(share) => f64::from(share),
+            RowShare::Double(share) => share,
         }
     }
 
     /// The least number of `count` rows that is not below this share of them, and at least 1.
     fn of(self, count: usize) -> usize {
         let rows = match self {
-            Share::Single(share) => f64::from((share * count as f32).ceil()),
-            Share::Double(share) => (share * count as f64).ceil(),
+            RowShare::Single(share) => f64::from((share * count as f32).ceil()),
+            RowShare::Double(share) => (share * count as f64).ceil(),
         };
         (rows as usize).min(count).max(1)
     }
 }
 
 /// The least value such that at least this share of the values is not above it; NaN if there is one.
-pub fn inverse_cdf<T: Key>(values: &[T], share: Share, stop: StopCheck<'_>) -> Option<T> {
+pub fn inverse_cdf<T: Key>(values: &[T], share: RowShare, stop: StopCheck<'_>) -> Option<T> {
     reduce::at_place(values, share.of(values.len()) - 1, stop)
 }
 
@@ -168,17 +168,20 @@ mod tests {
 
     #[test]
     fn shares() {
-        let quantile = |share| inverse_cdf(&[1.0, 2.0, 3.0, 4.0], Share::Double(share), &go_on);
+        let quantile = |share| inverse_cdf(&[1.0, 2.0, 3.0, 4.0], RowShare::Double(share), &go_on);
         assert_eq!([0.5, 0.26, 0.0, 1.0].map(quantile), [Some(2.0), Some(2.0), Some(1.0), Some(4.0)]);
-        assert_eq!(inverse_cdf::<f64>(&[], Share::Single(0.5), &go_on), None);
-        let all = Share::Double(1.0);
+        assert_eq!(inverse_cdf::<f64>(&[], RowShare::Single(0.5), &go_on), None);
+        let all = RowShare::Double(1.0);
         assert_eq!(inverse_cdf(&[(1i64 << 53) + 1, 1 << 53], all, &go_on), Some((1 << 53) + 1));
-        assert!(inverse_cdf(&[f64::NAN, 1.0], Share::Double(0.0), &go_on).is_some_and(f64::is_nan));
+        assert!(inverse_cdf(&[f64::NAN, 1.0], RowShare::Double(0.0), &go_on).is_some_and(f64::is_nan));
         assert_eq!(inverse_cdf(&[i64::MAX, 0], all, &go_on), Some(i64::MAX));
         // In FLOAT64, 10 times the FLOAT32 next to 0.1 is above 1.
         let digits: Vec<i32> = (0..10).collect();
-        assert_eq!(inverse_cdf(&digits, Share::Single(0.1), &go_on), Some(0));
-        assert_eq!(inverse_cdf(&digits, Share::Double(f64::from(0.1f32)), &go_on), Some(1));
-        assert_eq!((Share::Single(1.0).of((1 << 24) + 1), all.of((1 << 24) + 1)), (1 << 24, (1 << 24) + 1));
+        assert_eq!(inverse_cdf(&digits, RowShare::Single(0.1), &go_on), Some(0));
+        assert_eq!(inverse_cdf(&digits, RowShare::Double(f64::from(0.1f32)), &go_on), Some(1));
+        assert_eq!(
+            (RowShare::Single(1.0).of((1 << 24) + 1), all.of((1 << 24) + 1)),
+            (1 << 24, (1 << 24) + 1)
+        );
     }
 }
