@@ -125,6 +125,7 @@ fn scans() -> Vec<OperatorDef> {
             "The greatest present row up to this one.",
             Rows::NUMBERS,
         ),
+        cum_min(),
         grouped(
             "array.cum_count",
             "array._cum_count",
@@ -221,7 +222,8 @@ fn scaled(dialect: Dialect, element: ScalarType, types: &[QType]) -> ScalarType 
     dialect.common_scalar(real, factor).unwrap_or(real)
 }
 
-fn fraction(dialect: Dialect, element: ScalarType) -> ScalarType {
+/// The float that a fraction of numbers of a type is.
+pub(super) fn fraction(dialect: Dialect, element: ScalarType) -> ScalarType {
     match (element.is_integer(), dialect) {
         (true, Dialect::Arolla) => ScalarType::Float32,
         (true, Dialect::Cembra) => ScalarType::Float64,
@@ -365,6 +367,23 @@ fn agg_join() -> OperatorDef {
             _ => args[2],
         };
         lower(cx, &args)
+    })
+}
+
+/// The greatest of numbers in the opposite order, turned round again.
+fn cum_min() -> OperatorDef {
+    const MEANING: &str = "The least present row up to this one; NaN from the first NaN on.";
+    OperatorDef::new("math.cum_min", &["x", "over"], MEANING, |cx| {
+        rule(cx, "math._cum_max", Rows::NUMBERS, 1)
+    })
+    .default("over", no_edge())
+    .lowered(|cx, args| {
+        let is_integer = cx.qtype(args[0]).element().is_some_and(ScalarType::is_integer);
+        // The least integer has no opposite, but its bits can be flipped.
+        let opposite = if is_integer { "bitwise.invert" } else { "math.neg" };
+        let turned = cx.make(opposite, &[args[0]])?;
+        let greatest = cx.make("math.cum_max", &[turned, args[1]])?;
+        Ok(Lowered::To(cx.make(opposite, &[greatest])?))
     })
 }
 

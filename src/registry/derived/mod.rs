@@ -7,6 +7,7 @@
 //! | compare | greater, greater_equal, is_close, sigmoid |
 //! | aggregate | sum, mean, min, max, var, …, all, any |
 //! | ranks | ordinal_rank, dense_rank, cdf |
+//! | pairs | weighted_average, covariance, correlation |
 //! | array | at, take, slice, concat, searchsorted, shapes |
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
@@ -25,6 +26,7 @@ pub mod cast;
 pub mod compare;
 pub mod like;
 pub mod nd;
+mod pairs;
 pub mod presence;
 mod ranks;
 pub mod sequence;
@@ -37,6 +39,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         presence::definitions(),
         aggregate::definitions(),
         ranks::definitions(),
+        pairs::definitions(),
         array::definitions(),
         compare::definitions(),
         cast::definitions(),
