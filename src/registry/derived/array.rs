@@ -34,6 +34,8 @@ pub fn definitions() -> Vec<OperatorDef> {
             &["sizes"],
             "The edge whose groups have these sizes, one after the other.",
         ),
+        compose(),
+        from_indices_and_values(),
         edge_of("edge.from_split_points", &["split_points"], "The edge whose groups begin at these rows."),
         edge_of("edge.from_mapping", &["mapping", "parent_size"], "The edge from each row to its parent."),
         OperatorDef::new("array.make_dense_array_shape", &["size"], "The shape of this many rows.", |cx| {
@@ -191,5 +193,46 @@ fn inverse_mapping() -> OperatorDef {
         let numbers = cx.cast(args[0], &wide)?;
         let inverse = cx.make("array.inverse_mapping", &[numbers])?;
         Ok(Lowered::To(cx.cast(inverse, &given)?))
+    })
+}
+
+/// Edges one behind the other, from the outermost one.
+fn compose() -> OperatorDef {
+    OperatorDef::new(
+        "edge.compose",
+        &["edge", "*edges"],
+        "The edge from the rows of the last edge to the parents of the first: the rows of each are the parents of the next.",
+        |cx| match cx.types.iter().position(|t| *t != cx.types[0] || !matches!(t, QType::Edge(_))) {
+            Some(index) => Err(cx.expected("edges of one family of arrays", index)),
+            None => cx.unchanged(cx.types[0].clone()),
+        },
+    )
+    .lowered(|cx, args| {
+        let composed = args[1..].iter().try_fold(args[0], |outer, inner| cx.make("edge._compose", &[outer, *inner]));
+        Ok(Lowered::To(composed?))
+    })
+}
+
+fn from_indices_and_values() -> OperatorDef {
+    OperatorDef::new(
+        "array.from_indices_and_values",
+        &["indices", "values", "size"],
+        "An array of this size with the values at ascending numbers of rows; the others are missing. Raises for other numbers.",
+        |cx| {
+            let (indices, values) = (rows_of(cx, 0)?, rows_of(cx, 1)?);
+            match (indices.element.is_integer(), &cx.types[2]) {
+                (false, _) => Err(cx.expected("an array of integers", 0)),
+                (true, QType::Scalar(size)) if size.is_integer() => match indices.class == values.class {
+                    true => cx.unchanged(cx.types[1].clone()),
+                    false => Err(cx.expected("an array of the family of the indices", 1)),
+                },
+                _ => Err(cx.expected("an integer", 2)),
+            }
+        },
+    )
+    .lowered(|cx, args| {
+        let wide = cx.qtype(args[0]).with_scalar(ScalarType::Int64).unwrap_or(INT64);
+        let (indices, size) = (cx.cast(args[0], &wide)?, cx.cast(args[2], &INT64)?);
+        Ok(Lowered::To(cx.make("array._from_indices_and_values", &[indices, args[1], size])?))
     })
 }

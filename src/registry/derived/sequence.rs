@@ -11,7 +11,7 @@ pub const REDUCE: &str = "seq.reduce";
 
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
-    vec![range(), at(), make(), reduce()]
+    vec![range(), at(), slice(), make(), reduce()]
 }
 
 fn integer_like(cx: &InferContext<'_>, index: usize) -> Result<QType, TypeError> {
@@ -72,6 +72,24 @@ fn at() -> OperatorDef {
                 QType::Scalar(_) => Ok(Resolution { args: vec![cx.types[0].clone(), INT64], result }),
                 _ => Err(cx.expected("present integers", 1)),
             }
+        },
+    )
+}
+
+fn slice() -> OperatorDef {
+    OperatorDef::new(
+        "seq.slice",
+        &["seq", "start", "stop"],
+        "The elements from `start` on, before `stop`; numbers below 0 count from the end.",
+        |cx| {
+            element(cx, 0)?;
+            for index in [1, 2] {
+                if integer_like(cx, index)?.is_optional() {
+                    return Err(cx.expected("present integers", index));
+                }
+            }
+            let sequence = cx.types[0].clone();
+            Ok(Resolution { args: vec![sequence.clone(), INT64, INT64], result: sequence })
         },
     )
 }

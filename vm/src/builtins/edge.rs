@@ -65,6 +65,14 @@ pub fn rows() -> Vec<Family> {
             "The edge that takes all rows of an array or edge's parent for one group.",
         )
         .on_demand(to_scalar),
+        Family::new(
+            "edge._compose",
+            &["outer", "inner"],
+            "The edge from the rows of the inner one to the parents of the outer one.",
+        )
+        .cost_of(10)
+        .raises()
+        .on_demand(compose),
         Family::new(MAPPING, &["edge"], "The parent of each row.").cost_of(10).on_demand(mapping),
         Family::new(SIZES, &["edge"], "The number of rows in each group.").cost_of(10).on_demand(sizes),
         Family::new(CHILD_SIZE, &["edge"], "The number of rows that are grouped.")
@@ -121,9 +129,7 @@ fn split_points(
         }
     }
     check_count(&[points.last().copied().unwrap_or(0)])?;
-    let points = points.into_alive();
-    let bytes = (points.capacity() * size_of::<usize>()) as u64;
-    counted(call.meter(), bytes, Edge::from_points_within(points, call.meter()))
+    edge_of_points(points.into_alive(), call.meter())
 }
 
 fn from_sizes(family: &Family, args: &[QType]) -> Option<Overload> {
@@ -151,8 +157,8 @@ fn from_split_points(family: &Family, args: &[QType]) -> Option<Overload> {
     }))
 }
 
-/// Fills rows whose memory stays alive if all goes well.
-fn fill_rows(
+/// Fills rows of INT64 whose memory stays alive if all goes well.
+pub(super) fn fill_rows(
     meter: &Meter<'_>,
     fill: impl FnOnce(&mut ArrayRows) -> Result<(), Fault>,
 ) -> Result<ArrayRows, Fault> {
@@ -250,6 +256,49 @@ fn to_scalar(family: &Family, args: &[QType]) -> Option<Overload> {
         call.set_value(&Value::Edge(class, Arc::new(edge)));
         Ok(())
     }))
+}
+
+fn compose(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Edge(outer), QType::Edge(inner)] = args else { return None };
+    (outer == inner).then(|| {
+        make_edge(family, args, *outer, |call| {
+            let (outer, inner) = (call.edge(0), call.edge(1));
+            let (rows, parents) = (outer.child_size(), inner.parent_size());
+            if rows != parents {
+                return Err(refuse(format!(
+                    "incompatible edges: the rows of one are {rows}, the parents of the next {parents}"
+                )));
+            }
+            call.charge_rows(inner.child_size())?;
+            compose_edges(outer, inner, call.meter())
+        })
+    })
+}
+
+/// The edge of two, one behind the other; of two with split points it has split points.
+fn compose_edges(outer: &Edge, inner: &Edge, meter: &Meter<'_>) -> Result<Edge, Fault> {
+    if let (Some(outer), Some(inner)) = (outer.split_points(), inner.split_points()) {
+        let mut points = meter.vec::<usize>(outer.len())?;
+        for stride in meter.strides(outer.len()) {
+            outer[stride?].iter().for_each(|point| points.push(inner[*point]));
+        }
+        return edge_of_points(points.into_alive(), meter);
+    }
+    let parents = fill_rows(meter, |rows| Ok(outer.write_mapping(rows, meter)?))?;
+    let mapping = fill_rows(meter, |rows| {
+        let numbers = fill_rows(meter, |numbers| Ok(inner.write_mapping(numbers, meter)?))?;
+        let outcome = RowsOut::new(rows, meter).take(&parents, &numbers);
+        meter.give_back(numbers.heap_bytes());
+        outcome
+    });
+    meter.give_back(parents.heap_bytes());
+    mapped(meter, Arc::new(mapping?), outer.parent_size())
+}
+
+/// An edge of split points whose memory is counted.
+fn edge_of_points(points: Vec<usize>, meter: &Meter<'_>) -> Result<Edge, Fault> {
+    let bytes = (points.capacity() * size_of::<usize>()) as u64;
+    counted(meter, bytes, Edge::from_points_within(points, meter))
 }
 
 fn class_of_edge(args: &[QType]) -> Option<ArrayClass> {

@@ -27,6 +27,7 @@ pub mod python;
 mod recipes;
 mod rows_so_far;
 pub mod scan;
+mod scattered;
 pub mod seq;
 pub mod strings;
 mod text_order;
@@ -50,6 +51,7 @@ pub fn table() -> Arc<OperatorTable> {
             aggregate::rows(),
             array::rows(),
             scan::rows(),
+            scattered::rows(),
             edge::rows(),
             group_values::rows(),
             text_order::rows(),

@@ -35,6 +35,12 @@ pub fn rows() -> Vec<Family> {
         Family::new(AT, &["seq", "i"], "The element at position i, from 0. Raises outside the sequence.")
             .raises()
             .on_demand(at),
+        Family::new(
+            "seq.slice",
+            &["seq", "start", "stop"],
+            "The elements from `start` on, before `stop`; numbers below 0 count from the end.",
+        )
+        .on_demand(slice),
         Family::new("seq.make", &["*elements"], "A sequence of the values, which have one plain scalar type.")
             .on_demand(make),
     ]
@@ -76,6 +82,20 @@ fn at(family: &Family, args: &[QType]) -> Option<Overload> {
             // UNIT has no bytes.
             _ => call.set::<()>(()),
         }
+        Ok(())
+    }))
+}
+
+fn slice(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Sequence(_), INT64, INT64] = args else { return None };
+    Some(family.make_general(args, args[0].clone(), |call| {
+        let (cells, start, stop) = (call.sequence(0), call.get::<i64>(1), call.get::<i64>(2));
+        let place = |index: i64| match usize::try_from(index) {
+            Ok(index) => index.min(cells.len()),
+            Err(_) => cells.len().saturating_sub(usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX)),
+        };
+        let part = cells.get(place(start)..place(stop)).unwrap_or_default();
+        call.sequence_room(part.len())?.extend_from_slice(part);
         Ok(())
     }))
 }
