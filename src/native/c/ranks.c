@@ -84,7 +84,7 @@ static int group_at_place_##name(const cembra_group *g, double place, type *z) \
 /* The least value such that a share of the values is not above it. */ \
 __attribute__((unused)) static int group_inverse_cdf_##name(const cembra_group *g, double share, type *z) \
 { \
-    return group_at_place_##name(g, ceil(share * (double)g->count), z); \
+    return group_at_place_##name(g, g->count <= (1 << 24) ? (double)ceilf((float)share * (float)g->count) : ceil(share * (double)g->count), z); \
 } \
 /* The same with the product in FLOAT32. */ \
 __attribute__((unused)) static int group_inverse_cdf_single_##name(const cembra_group *g, float share, type *z) \

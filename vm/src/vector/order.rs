@@ -96,12 +96,16 @@ pub fn dense<T: Key>(places: &[Place], values: &[T]) -> impl Iterator<Item = u32
     })
 }
 
+/// Rows that FLOAT32 tells apart.
+const SINGLE_ROWS: usize = 1 << 24;
+
 /// A share of rows, between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RowShare {
     /// Multiplied in FLOAT32, which rounds `0.1f32 * 10` to 1: the published rule.
     Single(f32),
-    /// Multiplied in FLOAT64, which tells more than 2^24 rows apart.
+    /// Rounded to FLOAT32 and multiplied so, as 0.28 of 100 rows are 28; of more than 2^24 rows, multiplied in FLOAT64, which tells
+    /// them apart.
     Double(f64),
 }
 
@@ -118,6 +122,9 @@ impl RowShare {
     fn of(self, count: usize) -> usize {
         let rows = match self {
             RowShare::Single(share) => f64::from((share * count as f32).ceil()),
+            RowShare::Double(share) if count <= SINGLE_ROWS => {
+                return RowShare::Single(share as f32).of(count);
+            }
             RowShare::Double(share) => (share * count as f64).ceil(),
         };
         (rows as usize).min(count).max(1)
@@ -175,10 +182,10 @@ mod tests {
         assert_eq!(inverse_cdf(&[(1i64 << 53) + 1, 1 << 53], all, &go_on), Some((1 << 53) + 1));
         assert!(inverse_cdf(&[f64::NAN, 1.0], RowShare::Double(0.0), &go_on).is_some_and(f64::is_nan));
         assert_eq!(inverse_cdf(&[i64::MAX, 0], all, &go_on), Some(i64::MAX));
-        // In FLOAT64, 10 times the FLOAT32 next to 0.1 is above 1.
-        let digits: Vec<i32> = (0..10).collect();
-        assert_eq!(inverse_cdf(&digits, RowShare::Single(0.1), &go_on), Some(0));
-        assert_eq!(inverse_cdf(&digits, RowShare::Double(f64::from(0.1f32)), &go_on), Some(1));
+        // In FLOAT64, 10 times the FLOAT32 next to 0.1 is above 1, and 100 times 0.28 above 28.
+        let numbers: Vec<i32> = (1..101).collect();
+        assert_eq!(inverse_cdf(&numbers[..10], RowShare::Single(0.1), &go_on), Some(1));
+        assert_eq!(inverse_cdf(&numbers, RowShare::Double(0.28), &go_on), Some(28));
         assert_eq!(
             (RowShare::Single(1.0).of((1 << 24) + 1), all.of((1 << 24) + 1)),
             (1 << 24, (1 << 24) + 1)
