@@ -197,7 +197,7 @@ fn texts_keep_their_buffers() {
 
 #[test]
 fn rows_of_texts_keep_their_buffers() {
-    let array = |one: &str, count: usize| format!("dense_array({})", vec![one; count].join(", "));
+    let array = |one: &str, count: usize| format!("dense_array(TEXT, {})", vec![one; count].join(", "));
     let (few, many) = (array("'Zoë', missing, ' a b '", 2), array("'x', 'many words', 'O'", 70));
     let sets: &[&[(&str, &str)]] = &[&[("s", &few), ("t", &few)], &[("s", &many), ("t", &many)]];
     for text in [

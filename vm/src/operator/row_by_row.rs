@@ -64,15 +64,15 @@ impl RowByRow {
         out.start(self.element);
         let mut out = RowsOut::new(out, call.meter());
         out.reserve(rows)?;
-        let arrays: Vec<Option<&ArrayRows>> =
-            (0..call.len()).map(|i| call.qtype(i).array().map(|_| call.array(i))).collect();
+        let array = |index| call.qtype(index).array().map(|_| call.array(index));
+        let arrays: &[Option<&ArrayRows>] = call.arena().alloc_slice_fill_iter((0..call.len()).map(array));
         for (index, slot) in self.args.iter().enumerate().filter(|(i, _)| arrays[*i].is_none()) {
             // SAFETY: the frame is new to this call, and the slot has the argument's type.
             unsafe { call.move_to(index, base, slot)? };
         }
         let outcome = call.meter().slow_strides(rows).try_for_each(|stride| {
             stride?.try_for_each(|row| {
-                for (slot, array) in self.args.iter().zip(&arrays) {
+                for (slot, array) in self.args.iter().zip(arrays) {
                     if let Some(array) = array {
                         // SAFETY: the slot of an array's argument has the type of its rows, and lends strings until the call ends.
                         unsafe { put(base, slot, array, row) };
@@ -85,7 +85,7 @@ impl RowByRow {
                 unsafe { take(base, &self.out, self.element, &mut out) }
             })
         });
-        for (slot, _) in self.args.iter().zip(&arrays).filter(|(_, array)| array.is_some()) {
+        for (slot, _) in self.args.iter().zip(arrays).filter(|(_, array)| array.is_some()) {
             // SAFETY: as above.
             unsafe { take_back(base, slot) };
         }
