@@ -3,6 +3,7 @@
 use crate::array::meter::Meter;
 use crate::layout::PlainSlot;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
+use crate::value::array_memory::LONG;
 use crate::value::{ArrayRows, Fault, ScalarType, ScalarValue};
 
 /// The rows of a result.
@@ -236,6 +237,9 @@ impl<'a> RowsOut<'a> {
 
     fn make_room(&mut self, present: bool, bytes: usize) -> Result<(), Fault> {
         self.meter.check_array(self.rows.len() + 1)?;
+        if bytes >= LONG {
+            self.meter.poll()?;
+        }
         self.rows.reserve_row(present, bytes, self.meter).map_err(Fault::from)
     }
 }

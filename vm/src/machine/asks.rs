@@ -205,6 +205,52 @@ fn operators_of_long_texts_ask() {
     }
 }
 
+#[test]
+fn each_row_of_long_texts_asks() {
+    const ROWS: usize = 3;
+    let asks = |name: &str, bytes: usize| {
+        let long = ScalarValue::Text("a".repeat(bytes).into());
+        let of_rows = |row: ScalarValue| {
+            let rows = ArrayRows::from_values(row.scalar_type(), &vec![Some(row); ROWS]);
+            Value::Array(ArrayClass::Dense, Arc::new(rows))
+        };
+        let letters = of_rows(ScalarValue::Text("a".into()));
+        let one = Value::Scalar(long.clone());
+        let args = match name {
+            "strings.length" | "strings.encode" => vec![of_rows(long)],
+            "strings.find" => {
+                vec![one, letters, Value::Scalar(ScalarValue::Int64(0)), Value::Missing(ScalarType::Int64)]
+            }
+            "strings.substr" => {
+                vec![one, of_rows(ScalarValue::Int64(0)), Value::Missing(ScalarType::Int64)]
+            }
+            "strings._join_with_separator" => vec![Value::Scalar(ScalarValue::Text("".into())), one, letters],
+            "core.where" => vec![of_rows(ScalarValue::Unit), one, letters],
+            "array.take" => vec![of_rows(long), of_rows(ScalarValue::Int64(0))],
+            _ => vec![one, letters],
+        };
+        let types: Vec<QType> = args.iter().map(Value::qtype).collect();
+        let family = table().families().find(|family| &**family.name() == name).cloned();
+        let overload = family.and_then(|family| family.overload(&types)).unwrap_or_else(|| panic!("{name}"));
+        let (bound, mut frame) = bind(&overload, &args, Style::Fused).expect("an operator on its types");
+        let asked = Counter::default();
+        bound.execute_with(&mut frame, RunOptions::new().asked(&asked)).expect("rows");
+        asked.0.into_inner() as usize
+    };
+    for name in [
+        "strings.length",
+        "strings.find",
+        "strings.count",
+        "strings.substr",
+        "strings.encode",
+        "strings._join_with_separator",
+        "core.where",
+        "array.take",
+    ] {
+        assert!(asks(name, 1 << 20) >= asks(name, 10) + ROWS, "{name}");
+    }
+}
+
 /// With little memory an operator fails, or needs little; whatever it does, bytes are counted. What is wrong.
 fn check_memory(overload: &Arc<Overload>, args: &[Value], style: Style) -> Option<String> {
     const LIMIT: u64 = 10_000;

@@ -30,7 +30,7 @@ pub(crate) mod operand_view;
 pub mod pointwise;
 pub mod primitive;
 mod results;
-pub mod row_by_row;
+pub(crate) mod row_by_row;
 pub mod scalar;
 pub mod signature;
 pub(crate) mod string_rows;

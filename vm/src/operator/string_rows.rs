@@ -100,6 +100,7 @@ impl<'f> Strings<'f> {
                     "strings of one type"
                 );
                 let rows = call.array(index);
+                assert_eq!(rows.ends().len(), rows.len(), "each row of strings ends");
                 Strings::Rows { bytes: rows.bytes(), ends: rows.ends(), presence: rows.presence() }
             }
             _ => S::read(call, index).map_or(Strings::Missing, |s| Strings::One(S::as_bytes(s))),

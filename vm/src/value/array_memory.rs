@@ -7,6 +7,9 @@ use crate::value::scalar::ScalarType;
 /// Bytes that are filled between two looks at the clock.
 const FILLED: usize = 1 << 20;
 
+/// Bytes of a string before which somebody looks at the clock.
+pub(crate) const LONG: usize = 1 << 16;
+
 impl ArrayRows {
     /// As [`resize`](ArrayRows::resize), with memory on account. Without it there are no rows.
     ///
@@ -19,6 +22,8 @@ impl ArrayRows {
         account: &dyn Account,
     ) -> Result<(), Exhausted> {
         self.resize_for_kernel(element, len, account)?;
+        // There are no rows before they are complete, whatever the account does.
+        self.len = 0;
         let filled = match element {
             ScalarType::Boolean => self.cells_mut()[..len].chunks_mut(FILLED).try_for_each(|cells| {
                 account.ask()?;
@@ -29,8 +34,9 @@ impl ArrayRows {
                 .and_then(|()| fill_up_to(&mut self.ends, len, 0, account)),
             _ => Ok(()),
         };
-        if filled.is_err() {
-            self.start(element);
+        match filled.is_ok() {
+            true => self.len = len,
+            false => self.start(element),
         }
         filled
     }
@@ -138,6 +144,9 @@ impl ArrayRows {
         account: &dyn Account,
     ) -> Result<usize, Exhausted> {
         let end = at + bytes.len();
+        if bytes.len() >= LONG {
+            account.ask()?;
+        }
         if end > self.cells.len() * size_of::<u64>() {
             self.grow_strings(end, account)?;
         }
@@ -161,10 +170,10 @@ impl ArrayRows {
     /// Makes the memory of strings longer, twice as long if it has to move.
     #[cold]
     fn grow_strings(&mut self, bytes: usize, account: &dyn Account) -> Result<(), Exhausted> {
-        reserve(&mut self.cells, bytes.div_ceil(size_of::<u64>()), account)?;
-        let all = self.cells.capacity();
-        self.cells.resize(all);
-        Ok(())
+        let words = bytes.div_ceil(size_of::<u64>());
+        reserve(&mut self.cells, words, account)?;
+        let some = self.cells.capacity().min(words + FILLED / size_of::<u64>());
+        self.cells.lay_out(some, account)
     }
 
     /// Appends the presence of the rows of a word.

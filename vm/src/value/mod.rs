@@ -4,7 +4,7 @@
 //! what a literal holds, what a dump prints.
 
 pub mod array;
-mod array_memory;
+pub(crate) mod array_memory;
 pub mod array_view;
 pub mod broadcast;
 pub mod budget;

@@ -5,7 +5,7 @@
 
 use crate::array::meter::Meter;
 use crate::builtins::strings::pattern::find_next;
-use crate::builtins::strings::search::{index, range};
+use crate::builtins::strings::search::{index, poll_if_long, range};
 use crate::builtins::strings::strip::Ends;
 use crate::builtins::strings::units::{
     OPTIONAL_INT64, StringType, check_length, each_string, of_string, string_type,
@@ -70,15 +70,10 @@ fn substr<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     write::<S>(call, part)
 }
 
-/// Bytes of a string whose units are counted between two polls.
-const LONG: usize = 1 << 16;
-
 fn substr_rows<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let (start, end, meter) = (call.number_rows(1), call.number_rows(2), call.meter());
     call.parts_of_strings::<S>(|s, row| {
-        if S::bytes(s) >= LONG {
-            meter.poll()?;
-        }
+        poll_if_long::<S>(s, meter)?;
         let range = range::<S>(s, start.get(row), end.get(row));
         Ok(S::slice(s, range.unwrap_or(0..0)))
     })

@@ -9,6 +9,7 @@ use crate::builtins::strings::pattern::{self, find_next};
 use crate::builtins::strings::units::{OPTIONAL_INT64, StringType, each_string, of_string, string_type};
 use crate::layout::access::{Bytes, Text};
 use crate::operator::{Family, KernelCall};
+use crate::value::array_memory::LONG;
 use crate::value::qtype::{BYTES, INT64, OPTIONAL_UNIT, TEXT};
 use crate::value::{Fault, QType, ScalarType};
 use memchr::memmem::Finder;
@@ -75,7 +76,8 @@ fn length<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
 }
 
 fn lengths<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
-    call.map_strings::<S, i64, _, 1>(|[s], _| S::units(s) as i64)
+    let meter = call.meter();
+    call.map_strings::<S, i64, _, 1>(|[s], _| poll_if_long::<S>(s, meter).map(|()| S::units(s) as i64))
 }
 
 /// A function of [`pattern`] that finds an occurrence.
@@ -105,6 +107,7 @@ fn found_in<S: StringType>(
     find: Find,
     meter: &Meter<'_>,
 ) -> Result<Option<i64>, Fault> {
+    poll_if_long::<S>(s, meter)?;
     let Some(range) = range::<S>(s, start, end) else { return Ok(None) };
     let start = range.start;
     let found = find(&S::as_bytes(s)[range], S::as_bytes(part), meter)?;
@@ -149,10 +152,16 @@ fn counts<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
 }
 
 fn count<S: StringType>(s: &S::Str, part: &S::Str, meter: &Meter<'_>) -> Result<i64, Fault> {
+    poll_if_long::<S>(s, meter)?;
     match S::bytes(part) {
         0 => Ok(S::units(s) as i64 + 1),
         _ => pattern::count(S::as_bytes(s), S::as_bytes(part), meter),
     }
+}
+
+/// Looks whether the run has to stop before the units of a long string are counted.
+pub fn poll_if_long<S: StringType>(s: &S::Str, meter: &Meter<'_>) -> Result<(), Fault> {
+    if S::bytes(s) < LONG { Ok(()) } else { meter.poll() }
 }
 
 /// A position argument, which is INT64 or OPTIONAL_INT64.
