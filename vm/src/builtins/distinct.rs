@@ -213,7 +213,12 @@ impl<'r> Distinct<'r> {
     fn number_by_hash(&mut self, row: usize) -> Result<usize, Fault> {
         let Distinct { rows, hasher, .. } = self;
         let key = plain_key(rows, row);
-        let hash = key.map_or_else(|| hasher.hash_one(rows.string(row)), |key| hasher.hash_one(key));
+        let short = if key.is_none() { rows.short_string(row) } else { None };
+        let hash = match (key, short) {
+            (Some(key), _) => hasher.hash_one(key),
+            (None, Some(short)) => hasher.hash_one(short),
+            (None, None) => hasher.hash_one(rows.string(row)),
+        };
         let word = key.unwrap_or(hash);
         let hash_of = |entry: &Entry| match key {
             Some(_) => hasher.hash_one(entry.word()),
@@ -223,7 +228,11 @@ impl<'r> Distinct<'r> {
         let table = &mut self.tables[number];
         let is_equal = |entry: &Entry| {
             let first = || self.firsts[entry.number as usize] as usize;
-            entry.word() == word && (key.is_some() || rows.string(row) == rows.string(first()))
+            let is_same = || match short {
+                Some(_) => rows.short_string(first()) == short,
+                None => rows.string(row) == rows.string(first()),
+            };
+            entry.word() == word && (key.is_some() || is_same())
         };
         if let Some(entry) = table.find(hash, is_equal) {
             return Ok(entry.number as usize);
@@ -363,5 +372,29 @@ mod tests {
         let rows = ArrayRows::from_values(ScalarType::Text, &texts);
         let mut distinct = Distinct::new(&rows, &meter).expect("memory");
         assert_eq!(numbers(&mut distinct), [0, 1, 0]);
+    }
+
+    #[test]
+    fn texts_of_any_length_are_told_apart() {
+        let meter = Meter::of_default();
+        // Those that end the array are not followed by as many bytes as two words have.
+        for last in 0..20 {
+            let of_length = |n: usize| ["a".repeat(n), "a".repeat(n) + "\0", "b".repeat(n)];
+            let mut texts: Vec<String> = (0..20).flat_map(of_length).collect();
+            texts.extend(texts.clone());
+            texts.push("a".repeat(last));
+            let mut of_values = HashMap::new();
+            let expected: Vec<usize> = texts
+                .iter()
+                .map(|text| {
+                    let next = of_values.len();
+                    *of_values.entry(text).or_insert(next)
+                })
+                .collect();
+            let cells: Vec<_> =
+                texts.iter().map(|text| Some(ScalarValue::Text(text.as_str().into()))).collect();
+            let rows = ArrayRows::from_values(ScalarType::Text, &cells);
+            assert_eq!(numbers(&mut Distinct::new(&rows, &meter).expect("memory")), expected);
+        }
     }
 }

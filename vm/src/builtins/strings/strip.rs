@@ -14,8 +14,11 @@ pub enum Ends {
     Both,
 }
 
-/// Bytes of a set of characters that is searched for each character of the text; longer ones become a table.
+/// Bytes of a set of characters that is searched for each character of the text; longer ones become a table if the text is long.
 const SHORT_SET: usize = 32;
+
+/// Bytes of a text times those of a set that cost less than a table.
+const SHORT_SEARCH: usize = 1 << 14;
 
 /// Words of a table with a bit for each code point.
 const CHARACTER_WORDS: usize = (char::MAX as usize + 1).div_ceil(64);
@@ -33,7 +36,9 @@ pub fn strip_text<'s>(
 ) -> Result<&'s str, Fault> {
     match set {
         None => strip_characters(s, char::is_whitespace, ends, meter),
-        Some(set) if set.len() <= SHORT_SET => strip_characters(s, |c| set.contains(c), ends, meter),
+        Some(set) if set.len() <= SHORT_SET || s.len().saturating_mul(set.len()) <= SHORT_SEARCH => {
+            strip_characters(s, |c| set.contains(c), ends, meter)
+        }
         Some(set) => {
             let table = characters(set, meter)?;
             let goes = |c: char| table[c as usize / 64] >> (c as usize % 64) & 1 == 1;
