@@ -78,6 +78,23 @@ __attribute__((unused)) static int32_t inverse_of(const cembra_array *x, cembra_
     }
     return given_rows(status, to);
 }
+/* So many rows with those of an array at ascending numbers; the others are missing. */
+__attribute__((unused)) static int32_t rows_at(const cembra_array *numbers, const cembra_array *x, int64_t size, int64_t count, cembra_array *to)
+{
+    if (numbers->shape[0] != x->shape[0]) return CEMBRA_SIZE_MISMATCH;
+    if (count < 0) return CEMBRA_INDEX_OUT_OF_RANGE;
+    if (count > (int64_t)CEMBRA_ELEMENTS) return CEMBRA_LIMIT;
+    int32_t status = rows_for(count, size, to);
+    if (status == 0 && size > 0) memset(to->data, 0, (uint64_t)(count * size));
+    int64_t last = -1;
+    for (int64_t row = 0; row < x->shape[0] && status == 0; row++) {
+        int64_t at = is_present(numbers, row) ? number_at(numbers, row) : -1;
+        if (at <= last || at >= count) status = CEMBRA_INDEX_OUT_OF_RANGE;
+        else take_row(x, row, size, to, at);
+        last = at;
+    }
+    return given_rows(status, to);
+}
 /* So many rows, whose cells are numbers from 0 on, or one value. */
 __attribute__((unused)) static int32_t rows_of_shape(int64_t count, int64_t size, const void *value, int are_there, cembra_array *to)
 {

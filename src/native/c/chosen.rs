@@ -15,6 +15,7 @@ use cembra_vm::builtins::array::{
     SELECT, SHAPE_OF, SHAPE_OF_SIZE, SLICE, TAKE, UNIQUE,
 };
 use cembra_vm::builtins::nd::shape::{TO_DENSE_ARRAY, TO_ND};
+use cembra_vm::builtins::scattered::FROM_INDICES_AND_VALUES;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::{Program, ValueId};
@@ -24,7 +25,7 @@ use cembra_vm::value::{QType, ScalarType};
 pub(super) const CHOSEN: &str = include_str!("chosen.c");
 
 /// Names of operators that call functions of [`CHOSEN`].
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     TAKE,
     SLICE,
     SELECT,
@@ -33,6 +34,7 @@ const NAMES: [&str; 14] = [
     CONCAT,
     UNIQUE,
     INVERSE_MAPPING,
+    FROM_INDICES_AND_VALUES,
     SEARCHSORTED,
     IOTA,
     OF_SHAPE,
@@ -112,6 +114,7 @@ impl Writer<'_> {
                 format!("distinct_rows(&f0, {size}, {is_float}, &t)")
             }
             INVERSE_MAPPING => "inverse_of(&f0, &t)".to_owned(),
+            FROM_INDICES_AND_VALUES => format!("rows_at(&f0, &f1, {of_result}, {}, &t)", only(2)),
             IOTA => format!("rows_of_shape({}, 8, NULL, 1, &t)", only(0)),
             OF_SHAPE => format!("rows_in_shape({}, &f1, {size}, &t)", only(0)),
             TO_ND => format!("elements_of_rows(&f0, {size}, &t)"),

@@ -310,6 +310,28 @@ static inline int64_t parent_of(const cembra_grouping *edge, int64_t row, int64_
     while (edge->starts != NULL && row >= edge->starts[*parent + 1]) ++*parent;
     return *parent;
 }
+/* The edge from the rows of the inner one to the parents of the outer one. */
+__attribute__((unused)) static int32_t edge_of_edges(const cembra_grouping *outer, const cembra_grouping *inner, cembra_grouping *to)
+{
+    if (outer->children != inner->parents) return CEMBRA_INDEX_OUT_OF_RANGE;
+    cembra_grouping made = { inner->children, outer->parents, NULL, NULL, NULL };
+    if (outer->mapping == NULL && outer->starts != NULL && inner->mapping == NULL && inner->starts != NULL) {
+        made.starts = numbers_of((uint64_t)outer->parents + 1);
+        if (made.starts == NULL) return CEMBRA_LIMIT;
+        for (int64_t parent = 0; parent <= outer->parents; parent++) made.starts[parent] = inner->starts[outer->starts[parent]];
+        return give_grouping(0, &made, to);
+    }
+    int64_t *parents = numbers_of((uint64_t)outer->children), of_outer = 0, of_inner = 0;
+    made.mapping = numbers_of((uint64_t)inner->children);
+    int32_t status = parents == NULL || made.mapping == NULL ? CEMBRA_LIMIT : 0;
+    for (int64_t row = 0; row < outer->children && status == 0; row++) parents[row] = parent_of(outer, row, &of_outer);
+    for (int64_t row = 0; row < inner->children && status == 0; row++) {
+        int64_t parent = parent_of(inner, row, &of_inner);
+        made.mapping[row] = parent < 0 ? -1 : parents[parent];
+    }
+    free(parents);
+    return give_grouping(status, &made, to);
+}
 static inline int64_t size_of_group(const cembra_grouping *edge, int64_t parent)
 {
     return edge->starts == NULL ? edge->children : edge->starts[parent + 1] - edge->starts[parent];

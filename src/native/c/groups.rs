@@ -20,8 +20,8 @@ use cembra_vm::builtins::aggregate::{
 };
 use cembra_vm::builtins::core::{COPY, WHERE};
 use cembra_vm::builtins::edge::{
-    CHILD_SIZE, EXPAND, FROM_MAPPING, FROM_SIZES, FROM_SPLIT_POINTS, GROUP_BY, MAPPING, PARENT_SIZE, SIZES,
-    TO_SCALAR,
+    CHILD_SIZE, COMPOSE, EXPAND, FROM_MAPPING, FROM_SIZES, FROM_SPLIT_POINTS, GROUP_BY, MAPPING, PARENT_SIZE,
+    SIZES, TO_SCALAR,
 };
 use cembra_vm::builtins::group_values::{COLLAPSE, INVERSE_CDF};
 use cembra_vm::builtins::scan::{
@@ -211,6 +211,10 @@ impl Writer<'_> {
             FROM_SIZES => edge_of("edge_of_points", ", 1"),
             FROM_SPLIT_POINTS => edge_of("edge_of_points", ", 0"),
             FROM_MAPPING => edge_of("edge_of_mapping", &format!(", {}", self.locals.only(operands[1]))),
+            COMPOSE => {
+                let made = format!("edge_of_edges(&{}, &{}, &{})", own(0), own(1), self.locals.owner(result));
+                format!("{{ {} }}", refuse(&made, "the rows of one edge are not the parents of the next", ""))
+            }
             GROUP_BY => {
                 let element = self.locals.array(operands[0])?.element();
                 let is_float = element.is_float();

@@ -60,7 +60,7 @@ fn rows_of(rng: &mut Rng, count: usize) -> Vec<(&'static str, Value)> {
 }
 
 /// Operators that choose rows, or join and number them.
-const ROWS: [&str; 32] = [
+const ROWS: [&str; 36] = [
     "array.take(x, ids)",
     "array.take(b, ids)",
     "array.take(m, ids)",
@@ -84,6 +84,10 @@ const ROWS: [&str; 32] = [
     "array.unique(m)",
     "array.unique(math.floor(x))",
     "array.inverse_mapping(turn)",
+    "array.from_indices_and_values(array.present_indices(x), array.present_values(x), array.size(x) + i)",
+    "array.from_indices_and_values(array.present_indices(b), array.present_values(b), array.size(b))",
+    "array.from_indices_and_values(array.present_indices(x), m, array.size(x))",
+    "array.from_indices_and_values(ids, y, j)",
     "array.inverse_mapping(ids)",
     "math.searchsorted(x, q, true)",
     "math.searchsorted(array.present_values(k), int32(2), false)",

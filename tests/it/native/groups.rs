@@ -128,6 +128,10 @@ fn edges_are_taken_apart_and_expanded() {
         vec!["array.cum_count(m, edge.from_sizes(sizes))".to_owned(), "array.agg_index(x)".to_owned()];
     for edge in &EDGES[..4] {
         all.push(format!("edge.mapping({edge})"));
+        all.push(format!("edge.mapping(edge.compose(edge.group_by(edge.sizes({edge})), {edge}))"));
+        let inner =
+            format!("edge.from_sizes(array.iota(array.make_dense_array_shape(edge.child_size({edge}))))");
+        all.push(format!("edge.sizes(edge.compose({edge}, {inner}))"));
         all.push(format!("edge.sizes({edge})"));
         all.push(format!("edge.parent_size({edge}) * edge.child_size({edge})"));
         all.push(format!("e = {edge}\nx - array.expand(math.mean(x, e), e)"));
@@ -140,7 +144,7 @@ fn edges_are_taken_apart_and_expanded() {
 #[test]
 fn edges_that_are_none_are_refused() {
     let (_folder, cache) = sanitized();
-    let cases: [(&str, &str, &[Option<i64>], Category); 10] = [
+    let cases: [(&str, &str, &[Option<i64>], Category); 11] = [
         ("math.inverse_cdf(v, 1.5)", "v", &[Some(2)], Category::IndexOutOfRange),
         ("edge.sizes(edge.from_sizes(v))", "v", &[Some(2), Some(-1)], Category::IndexOutOfRange),
         ("edge.sizes(edge.from_sizes(v))", "v", &[Some(2), None], Category::IndexOutOfRange),
@@ -155,6 +159,12 @@ fn edges_that_are_none_are_refused() {
         ("edge.sizes(edge.from_split_points(v))", "v", &[Some(1), Some(2)], Category::IndexOutOfRange),
         ("edge.sizes(edge.from_split_points(v))", "v", &[], Category::IndexOutOfRange),
         ("edge.mapping(edge.from_mapping(v, int64(2)))", "v", &[Some(2), Some(0)], Category::IndexOutOfRange),
+        (
+            "edge.mapping(edge.compose(edge.from_sizes(v), edge.from_sizes(v)))",
+            "v",
+            &[Some(2), Some(1)],
+            Category::IndexOutOfRange,
+        ),
         ("math.sum(v, edge.from_sizes(v))", "v", &[Some(2), Some(1)], Category::SizeMismatch),
     ];
     for (text, name, cells, category) in cases {

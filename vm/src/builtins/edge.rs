@@ -15,6 +15,8 @@ use crate::value::{ArrayClass, ArrayRows, ArrayType, Edge, Exhausted, Fault, QTy
 use bytemuck::Pod;
 use std::sync::Arc;
 
+/// Name of `edge._compose`.
+pub const COMPOSE: &str = "edge._compose";
 /// Name of `edge.from_sizes`.
 pub const FROM_SIZES: &str = "edge.from_sizes";
 /// Name of `edge.from_split_points`.
@@ -66,7 +68,7 @@ pub fn rows() -> Vec<Family> {
         )
         .on_demand(to_scalar),
         Family::new(
-            "edge._compose",
+            COMPOSE,
             &["outer", "inner"],
             "The edge from the rows of the inner one to the parents of the outer one.",
         )

@@ -27,7 +27,7 @@ pub mod python;
 mod recipes;
 mod rows_so_far;
 pub mod scan;
-mod scattered;
+pub mod scattered;
 pub mod seq;
 pub mod strings;
 mod text_order;

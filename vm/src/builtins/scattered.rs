@@ -13,11 +13,14 @@ use crate::value::budget::Account;
 use crate::value::qtype::INT64;
 use crate::value::{ArrayRows, Fault, QType, ScalarType};
 
+/// Name of `array._from_indices_and_values`.
+pub const FROM_INDICES_AND_VALUES: &str = "array._from_indices_and_values";
+
 /// The rows of this file.
 pub fn rows() -> Vec<Family> {
     vec![
         Family::new(
-            "array._from_indices_and_values",
+            FROM_INDICES_AND_VALUES,
             &["indices", "values", "size"],
             "An array of this size with the values at ascending numbers of rows; the others are missing.",
         )
