@@ -23,7 +23,7 @@ use crate::layout::access::PlainScalar;
 use crate::operator::call::KernelCall;
 use crate::operator::facts::{Class, Facts};
 use crate::operator::fusible::Fusible;
-use crate::operator::general::{GeneralKernel, LiftedKernel, RowsKernel};
+use crate::operator::general::{GeneralKernel, LiftedKernel};
 use crate::operator::lifting::Each;
 use crate::operator::primitive::Primitive;
 use crate::operator::scalar::{self, Typed};
@@ -53,7 +53,7 @@ pub struct Family {
     pub(super) primitive: Option<Primitive>,
     pub(super) special: Option<SpecialFunction>,
     /// Code over rows of the overloads to come.
-    rows: Option<RowsKernel>,
+    rows: Option<GeneralKernel>,
     /// True if overloads are made on demand for arrays of narrow elements too.
     takes_narrow: bool,
     /// True if the recipe is for code that may raise as well.
@@ -424,18 +424,10 @@ impl Family {
     /// Gives overloads that are added later code over rows: for arrays of what they take, and single values beside them. Code of
     /// plain values has loops of its own.
     pub(crate) fn over_rows(
-        self,
+        mut self,
         f: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Family {
-        self.over_some_rows(move |call| f(call).map(|()| true))
-    }
-
-    /// The same for code that may leave a call to that for one row, before it has written anything: then it gives false.
-    pub(crate) fn over_some_rows(
-        mut self,
-        f: impl Fn(&mut KernelCall<'_>) -> Result<bool, Fault> + Send + Sync + 'static,
-    ) -> Family {
-        self.rows = Some(RowsKernel(Arc::new(f)));
+        self.rows = Some(GeneralKernel::new(f));
         self
     }
 

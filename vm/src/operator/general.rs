@@ -26,19 +26,6 @@ impl GeneralKernel {
     }
 }
 
-/// A closure on a call over rows that may leave it to the kernel for one row, before it has written anything: then it gives false.
-pub type RowsFn = dyn Fn(&mut KernelCall<'_>) -> Result<bool, Fault> + Send + Sync;
-
-/// Code over rows of arrays, for a kernel on single values that needs slots.
-#[derive(Clone)]
-pub(crate) struct RowsKernel(pub(crate) Arc<RowsFn>);
-
-impl fmt::Debug for RowsKernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RowsKernel")
-    }
-}
-
 impl fmt::Debug for GeneralKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("GeneralKernel")

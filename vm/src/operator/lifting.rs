@@ -64,16 +64,13 @@ impl Each {
         let result = self.array_of(single.result().scalar()?, args)?;
         let kernel = match single.kernel() {
             Kernel::Scalar(kernel) => Kernel::Map(Pointwise { kernel: kernel.block }),
-            _ => {
-                let kernel = RowByRow::new(single)?;
-                match single.rows().filter(|_| self != Each::Element).cloned() {
-                    Some(rows) => Kernel::general(move |call| match (rows.0)(call)? {
-                        true => Ok(()),
-                        false => run_one_by_one(&kernel, call),
-                    }),
-                    None => Kernel::general(move |call| run_one_by_one(&kernel, call)),
+            _ => match single.rows().filter(|_| self != Each::Element) {
+                Some(rows) => Kernel::General(rows.clone()),
+                None => {
+                    let kernel = RowByRow::new(single)?;
+                    Kernel::general(move |call| run_one_by_one(&kernel, call))
                 }
-            }
+            },
         };
         Some(single.over_arrays(args, result, kernel))
     }

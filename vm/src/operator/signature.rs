@@ -10,7 +10,7 @@ use crate::array::scan::ScanKernel;
 use crate::array::special::SpecialFunction;
 use crate::layout::slot::TypedSlot;
 use crate::operator::call::KernelCall;
-use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel, RowsKernel};
+use crate::operator::general::{GeneralCall, GeneralKernel, LiftedKernel};
 use crate::operator::operand_view::OperandView;
 use crate::operator::pointwise::Pointwise;
 use crate::operator::primitive::Primitive;
@@ -106,7 +106,7 @@ pub struct Overload {
     /// How the result lies in the first argument, if it does.
     view: Option<OperandView>,
     /// Code over rows, of a kernel on single values that needs slots.
-    rows: Option<RowsKernel>,
+    rows: Option<GeneralKernel>,
 }
 
 /// What an operator does to one of the rows that it is applied to.
@@ -220,12 +220,12 @@ impl Overload {
     }
 
     /// The same with code over rows.
-    pub(super) fn with_rows(self, rows: Option<RowsKernel>) -> Overload {
+    pub(super) fn with_rows(self, rows: Option<GeneralKernel>) -> Overload {
         Overload { rows, ..self }
     }
 
     /// Code over rows, of a kernel on single values that needs slots.
-    pub(super) fn rows(&self) -> Option<&RowsKernel> {
+    pub(super) fn rows(&self) -> Option<&GeneralKernel> {
         self.rows.as_ref()
     }
 

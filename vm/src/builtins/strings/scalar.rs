@@ -54,11 +54,6 @@ fn as_text() -> Family {
     .cost_of(20)
     .general(&[UNIT], TEXT, |call| display(call, "present"))
     .general(&[BOOLEAN], TEXT, display_argument::<bool>)
-    .over_rows(display_rows::<i32>)
-    .general(&[INT32], TEXT, display_argument::<i32>)
-    .over_rows(display_rows::<i64>)
-    .general(&[INT64], TEXT, display_argument::<i64>)
-    .over_some_rows(|_| Ok(false))
     .general(&[FLOAT32], TEXT, |call| {
         let x = call.get::<f32>(0);
         write_f32(call.text_out(), x);
@@ -74,6 +69,10 @@ fn as_text() -> Family {
         let (bytes, meter) = (call.get::<Bytes>(0), call.meter());
         write_bytes(call.text_room(bytes.len())?, bytes, meter)
     })
+    .over_rows(display_rows::<i32>)
+    .general(&[INT32], TEXT, display_argument::<i32>)
+    .over_rows(display_rows::<i64>)
+    .general(&[INT64], TEXT, display_argument::<i64>)
 }
 
 fn display_argument<T: PlainSlot + Display>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
