@@ -213,12 +213,7 @@ impl<'r> Distinct<'r> {
     fn number_by_hash(&mut self, row: usize) -> Result<usize, Fault> {
         let Distinct { rows, hasher, .. } = self;
         let key = plain_key(rows, row);
-        let short = if key.is_none() { rows.short_string(row) } else { None };
-        let hash = match (key, short) {
-            (Some(key), _) => hasher.hash_one(key),
-            (None, Some(short)) => hasher.hash_one(short),
-            (None, None) => hasher.hash_one(rows.string(row)),
-        };
+        let hash = key.map_or_else(|| hasher.hash_one(rows.string(row)), |key| hasher.hash_one(key));
         let word = key.unwrap_or(hash);
         let hash_of = |entry: &Entry| match key {
             Some(_) => hasher.hash_one(entry.word()),
@@ -228,11 +223,7 @@ impl<'r> Distinct<'r> {
         let table = &mut self.tables[number];
         let is_equal = |entry: &Entry| {
             let first = || self.firsts[entry.number as usize] as usize;
-            let is_same = || match short {
-                Some(_) => rows.short_string(first()) == short,
-                None => rows.string(row) == rows.string(first()),
-            };
-            entry.word() == word && (key.is_some() || is_same())
+            entry.word() == word && (key.is_some() || rows.string(row) == rows.string(first()))
         };
         if let Some(entry) = table.find(hash, is_equal) {
             return Ok(entry.number as usize);
@@ -377,7 +368,6 @@ mod tests {
     #[test]
     fn texts_of_any_length_are_told_apart() {
         let meter = Meter::of_default();
-        // Those that end the array are not followed by as many bytes as two words have.
         for last in 0..20 {
             let of_length = |n: usize| ["a".repeat(n), "a".repeat(n) + "\0", "b".repeat(n)];
             let mut texts: Vec<String> = (0..20).flat_map(of_length).collect();

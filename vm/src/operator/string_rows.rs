@@ -16,7 +16,7 @@ use crate::layout::access::{Bytes, Text};
 use crate::layout::{PlainSlot, SlotType};
 use crate::operator::call::KernelCall;
 use crate::operator::pointwise::common_size;
-use crate::value::array::{ROWS_OF_A_WORD, ShortString, cell_size, short_string};
+use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::{ArrayRows, Fault, QType, ScalarType};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -86,7 +86,7 @@ impl StringSlot for Bytes {
 #[derive(Clone, Copy)]
 enum Strings<'f> {
     Rows { bytes: &'f [u8], ends: &'f [u64], presence: Option<&'f [u64]> },
-    One(&'f [u8], Option<ShortString>),
+    One(&'f [u8]),
     Missing,
 }
 
@@ -103,21 +103,7 @@ impl<'f> Strings<'f> {
                 assert_eq!(rows.ends().len(), rows.len(), "each row of strings ends");
                 Strings::Rows { bytes: rows.bytes(), ends: rows.ends(), presence: rows.presence() }
             }
-            _ => S::read(call, index).map_or(Strings::Missing, |s| Strings::one(S::as_bytes(s))),
-        }
-    }
-
-    fn one(bytes: &'f [u8]) -> Strings<'f> {
-        Strings::One(bytes, short_string(bytes, &[bytes.len() as u64], 0))
-    }
-
-    /// The string of a row, present or not, as words if it is short.
-    #[inline(always)]
-    fn short(&self, row: usize) -> Option<ShortString> {
-        match self {
-            Strings::Rows { bytes, ends, .. } => short_string(bytes, ends, row),
-            Strings::One(_, short) => *short,
-            Strings::Missing => None,
+            _ => S::read(call, index).map_or(Strings::Missing, |s| Strings::One(S::as_bytes(s))),
         }
     }
 
@@ -126,7 +112,7 @@ impl<'f> Strings<'f> {
     fn present(&self, word: usize) -> u64 {
         match self {
             Strings::Rows { presence, .. } => presence.map_or(u64::MAX, |words| words[word]),
-            Strings::One(..) => u64::MAX,
+            Strings::One(_) => u64::MAX,
             Strings::Missing => 0,
         }
     }
@@ -147,7 +133,7 @@ impl<'f> Strings<'f> {
                     bytes.get_unchecked(start as usize..*ends.get_unchecked(row) as usize)
                 }
             }
-            Strings::One(bytes, _) => bytes,
+            Strings::One(bytes) => bytes,
             Strings::Missing => &[],
         }
     }
@@ -165,7 +151,7 @@ impl<'f, S: StringSlot> StringRows<'f, S> {
     pub(crate) fn one(&self) -> Option<&'f S::Str> {
         match self.strings {
             // SAFETY: the argument is of this type.
-            Strings::One(bytes, _) => Some(unsafe { S::of_bytes(bytes) }),
+            Strings::One(bytes) => Some(unsafe { S::of_bytes(bytes) }),
             _ => None,
         }
     }
@@ -199,6 +185,46 @@ impl NumberRows<'_> {
             NumberRows::One(number) => *number,
         }
     }
+}
+
+/// A string that rows are compared with, and its first bytes as words.
+struct Prefixed<'a> {
+    bytes: &'a [u8],
+    words: [u64; 2],
+    /// Bits of the words that are bytes of the string.
+    masks: [u64; 2],
+}
+
+/// Bytes of two words.
+const PREFIX: usize = 16;
+
+impl<'a> Prefixed<'a> {
+    fn new(bytes: &'a [u8]) -> Prefixed<'a> {
+        let (mut first, mut mask) = ([0; PREFIX], [0; PREFIX]);
+        let length = bytes.len().min(PREFIX);
+        first[..length].copy_from_slice(&bytes[..length]);
+        mask[..length].fill(u8::MAX);
+        Prefixed { bytes, words: two_words(&first), masks: two_words(&mask) }
+    }
+
+    /// True if a row of strings is this one.
+    #[inline(always)]
+    fn is_row(&self, bytes: &[u8], ends: &[u64], row: usize) -> bool {
+        let start = if row == 0 { 0 } else { ends[row - 1] } as usize;
+        let end = ends[row] as usize;
+        // What stands behind the row does not count, so that most rows are loaded as two words.
+        let Some(first) = bytes.get(start..).and_then(<[u8]>::first_chunk) else {
+            return bytes[start..end] == *self.bytes;
+        };
+        let words = two_words(first);
+        let differ = (words[0] ^ self.words[0]) & self.masks[0] | (words[1] ^ self.words[1]) & self.masks[1];
+        let is_same = (differ == 0) & (end - start == self.bytes.len());
+        is_same && (self.bytes.len() <= PREFIX || bytes[start + PREFIX..end] == self.bytes[PREFIX..])
+    }
+}
+
+fn two_words(bytes: &[u8; PREFIX]) -> [u64; 2] {
+    bytemuck::cast(*bytes)
 }
 
 /// The words of so many rows, each with its rows, where the meter is asked in time.
@@ -273,22 +299,25 @@ impl<'f> KernelCall<'f> {
         finish(out, outcome)
     }
 
-    /// What a function makes of whether the two strings of a row are equal. Strings of up to 16 bytes are compared as words.
+    /// What a function makes of whether the two strings of a row are equal. Rows are compared with one string for all of them
+    /// without branches, whatever lengths they have.
     ///
     /// # Errors
     /// Arrays of different sizes, or no memory.
     pub(crate) fn compare_strings<S: StringSlot, R: PlainSlot>(
         &mut self,
         of_equal: impl Fn(bool) -> R,
-    ) -> Result<(), Fault> {
-        let [x, y] = [0, 1].map(|index| Strings::of::<S>(self, index));
-        self.map_strings::<S, R, _, 2>(|strings, row| {
-            let is_equal = match (x.short(row), y.short(row)) {
-                (None, None) => S::as_bytes(strings[0]) == S::as_bytes(strings[1]),
-                (x, y) => x == y,
-            };
-            of_equal(is_equal)
-        })
+    ) -> Result<(), Fault>
+    where
+        S::Str: PartialEq,
+    {
+        let (rows, one) = match [0, 1].map(|index| Strings::of::<S>(self, index)) {
+            [Strings::Rows { bytes, ends, .. }, Strings::One(one)] => ((bytes, ends), Prefixed::new(one)),
+            [Strings::One(one), Strings::Rows { bytes, ends, .. }] => ((bytes, ends), Prefixed::new(one)),
+            _ => return self.map_strings::<S, R, _, 2>(|[x, y], _| of_equal(x == y)),
+        };
+        // Which rows are present is that of both.
+        self.map_strings::<S, R, _, 2>(|_, row| of_equal(one.is_row(rows.0, rows.1, row)))
     }
 
     /// The part of each row of the first argument that a function gives; its second argument is the number of the row.

@@ -172,15 +172,6 @@ impl ArrayRows {
         &self.bytes()[start as usize..self.ends[row] as usize]
     }
 
-    /// A string row as [`ShortString`] has it.
-    ///
-    /// # Panics
-    /// If there is no such row, or the rows are plain.
-    #[inline]
-    pub(crate) fn short_string(&self, row: usize) -> Option<ShortString> {
-        short_string(self.bytes(), &self.ends, row)
-    }
-
     /// Where each row of strings ends, in bytes; nothing if rows are plain.
     pub(crate) fn ends(&self) -> &[u64] {
         &self.ends
@@ -384,35 +375,6 @@ impl ArrayRows {
             false => ArrayRows::new(element),
         }
     }
-}
-
-/// The bytes of a string with zeros behind them as two words, and their number. Longer strings than two words have none.
-pub(crate) type ShortString = ([u64; 2], usize);
-
-/// Bytes of two words.
-const SHORT: usize = 16;
-
-/// A row of strings as [`ShortString`] has it, of the bytes of all rows and the ends of each.
-///
-/// # Panics
-/// If there is no such row.
-#[inline(always)]
-pub(crate) fn short_string(bytes: &[u8], ends: &[u64], row: usize) -> Option<ShortString> {
-    let start = if row == 0 { 0 } else { ends[row - 1] as usize };
-    let length = ends[row] as usize - start;
-    if length > SHORT {
-        return None;
-    }
-    // What stands behind the row is masked, so that most rows are loaded at once.
-    let first: Option<&[u8; SHORT]> = bytes[start..].first_chunk();
-    let first = first.copied().unwrap_or_else(|| {
-        let mut first = [0; SHORT];
-        first[..length].copy_from_slice(&bytes[start..start + length]);
-        first
-    });
-    let all = u128::from_le_bytes(first);
-    let kept = if length == SHORT { all } else { all & ((1 << (8 * length)) - 1) };
-    Some(([kept as u64, (kept >> 64) as u64], length))
 }
 
 /// Bytes of a plain row; 0 for UNIT and strings.
