@@ -11,6 +11,7 @@ above 1 means that Cembra is faster.
 
 import math
 import pathlib
+import random
 import sys
 import tempfile
 
@@ -342,6 +343,56 @@ def root_mean_square(x):
     for i in range(x.size):
         total += float(x[i] * x[i])
     return math.sqrt(total / x.size)
+
+
+def trees(count, depth, names):
+    """The sum of so many decision trees of random columns and thresholds: the expression, and the columns, thresholds and leaves of
+    each tree, from its root."""
+    chance, tables = random.Random(1), []
+
+    def below(place, columns, thresholds, leaves):
+        if place > len(columns):
+            leaves.append(round(chance.uniform(-1, 1), 3))
+            return f"{leaves[-1]}"
+        column, threshold = columns[place - 1], thresholds[place - 1]
+        low, high = (below(place * 2 + side, columns, thresholds, leaves) for side in (0, 1))
+        return f"core.where({names[column]} < {threshold}, {low}, {high})"
+
+    lines = []
+    for tree in range(count):
+        nodes = 2**depth - 1
+        columns = [chance.randrange(len(names)) for _ in range(nodes)]
+        thresholds = [round(chance.uniform(-0.8, 0.8), 3) for _ in range(nodes)]
+        leaves = []
+        lines.append(f"t{tree} = {below(1, columns, thresholds, leaves)}")
+        tables.append((columns, thresholds, leaves))
+    text = "\n".join(lines) + "\n" + " + ".join(f"t{tree}" for tree in range(count))
+    return text, [np.array(table) for table in zip(*tables)]
+
+
+def forest(name, count, depth):
+    """The workload of such a sum of four columns."""
+    text, (columns, thresholds, leaves) = trees(count, depth, "abcd")
+
+    def sums(a, b, c, d, out):
+        row = np.empty(4)
+        for i in range(out.size):
+            row[0], row[1], row[2], row[3] = a[i], b[i], c[i], d[i]
+            total = 0.0
+            for tree in range(count):
+                place = 0
+                for _ in range(depth):
+                    is_high = not row[columns[tree, place]] < thresholds[tree, place]
+                    place = 2 * place + (2 if is_high else 1)
+                total += leaves[tree, place - 2**depth + 1]
+            out[i] = total
+
+    sums.__name__ = name
+    move({column: U(-1, 1) for column in "abcd"}, text)(sums)
+
+
+forest("ten_trees", 10, 4)
+forest("fifty_trees", 50, 5)
 
 
 def beside_numba(name, work, arrays, room, elements, program, directory):

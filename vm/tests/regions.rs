@@ -380,6 +380,68 @@ fn random_regions() {
     assert!(passed > 60 && raised > 3, "{passed} passed, {raised} raised");
 }
 
+/// More literals and columns than a signature has bits for, and more operations than stand in one strip.
+#[test]
+fn long_regions() {
+    let mut rng = Rng::with_seed(0x10C);
+    for round in 0..24 {
+        let (columns, length) = ([3, 33, 50][round % 3], [40, 700, 1500, 2500][round % 4]);
+        let count = *rng.choice(&[1, 65, 300, 3000]).expect("some");
+        // Of the columns with rows that are missing, the first is one of those without bits.
+        let has_gaps = |number: usize| round % 2 == 1 && number % 17 == [2, 16][round / 2 % 2];
+        let values: Vec<Value> = (0..columns)
+            .map(|number| {
+                let gap = if has_gaps(number) { 5 } else { usize::MAX };
+                column(&mut rng, ScalarType::Float64, count, |_| false, |row| row % gap != gap - 1)
+            })
+            .collect();
+        let names: Vec<String> = (0..columns).map(|number| format!("c{number}")).collect();
+        let inputs: Vec<(&str, &Value)> = names.iter().map(String::as_str).zip(&values).collect();
+        let (mut lines, mut rows, mut masks): (Vec<String>, Vec<usize>, Vec<usize>) = Default::default();
+        while lines.len() < length {
+            let of = |rng: &mut Rng, known: &[usize]| {
+                let near = known.len().saturating_sub(if rng.u8(..8) == 0 { 1000 } else { 6 });
+                rng.choice(&known[near..]).map(|line| format!("@{line}"))
+            };
+            let any = |rng: &mut Rng| rng.choice(&names).expect("some").clone();
+            let literal = |rng: &mut Rng| format!("{}", f64::from(rng.u16(1..999)) * 0.01);
+            let row = |rng: &mut Rng| match rng.u8(..4) {
+                0 => any(rng),
+                _ => of(rng, &rows).unwrap_or_else(|| any(rng)),
+            };
+            let line = match (rng.u8(..16), of(&mut rng, &masks)) {
+                (0..5, _) | (5.., None) => {
+                    masks.push(lines.len());
+                    format!("core.less {} {}", row(&mut rng), literal(&mut rng))
+                }
+                (kind, Some(mask)) => {
+                    let (a, b) = (row(&mut rng), row(&mut rng));
+                    rows.push(lines.len());
+                    let literals = [(); 2].map(|()| literal(&mut rng));
+                    match kind {
+                        5 => format!("math.exp {a}"),
+                        6 => format!("math.maximum {a} {b}"),
+                        7 => format!("core.presence_and {a} {mask}"),
+                        8..10 => format!("core.where {mask} {a} {}", literals[0]),
+                        10 => format!("core.where {mask} {a} {b}"),
+                        11 => format!("math.minimum {a} {}", literals[0]),
+                        12 => format!("math.divide {a} {}", literals[1]),
+                        _ => format!("math.add {a} {b}"),
+                    }
+                }
+            };
+            lines.push(line);
+        }
+        let mut read = vec![*rows.last().expect("some"), rows[rows.len() / 2]];
+        if round % 5 == 0 {
+            read.push(lines.len());
+            lines.push(format!("math._sum @{}", read[0]));
+        }
+        let outcome = Case::new(&inputs, &lines, &read).check().expect("nothing raises");
+        assert_eq!(outcome[0].len(), count);
+    }
+}
+
 /// Runs of all kinds on one frame in turn: rows that are all there, which strips take without asking more, and rows that are missing,
 /// rare, none, more than a chunk, or not as many.
 #[test]

@@ -43,7 +43,7 @@ impl<T: Copy> Children<'_, T> {
                 }
                 continue;
             }
-            let words = cells.chunks(ROWS_OF_A_WORD).zip(ids.chunks(ROWS_OF_A_WORD));
+            let words = words_of(cells, ids);
             for (number, (cells, ids)) in (stride.start / ROWS_OF_A_WORD..).zip(words) {
                 let (with_parent, mut present) = (with_parent.word(number), self.rows.word(number));
                 let rows = (number * ROWS_OF_A_WORD..).zip(cells.iter().zip(ids));
@@ -66,4 +66,40 @@ impl<T: Copy> Children<'_, T> {
         }
         Ok(())
     }
+
+    /// Takes in each row that is present and has a parent: where these are few, others take no time.
+    ///
+    /// # Safety
+    /// As [`each`](Children::each).
+    #[inline(always)]
+    pub(super) unsafe fn each_present(
+        &self,
+        meter: &Meter<'_>,
+        taking: &mut impl TakeRow<T>,
+    ) -> Result<(), Fault> {
+        let parents = self.parents;
+        let (ids, with_parent) = (bytemuck::cast_slice::<_, i64>(parents.bytes()), ReadRows::kept(parents));
+        for stride in meter.strides(self.cells.len()) {
+            let stride = stride?;
+            let (cells, ids) = (&self.cells[stride.clone()], &ids[stride.clone()]);
+            for (number, (cells, ids)) in (stride.start / ROWS_OF_A_WORD..).zip(words_of(cells, ids)) {
+                let mut present = with_parent.word(number) & self.rows.word(number);
+                while present != 0 {
+                    let place = present.trailing_zeros() as usize;
+                    present &= present - 1;
+                    // SAFETY: the caller's promise; a word has bits for rows only, and the parents of an edge are groups of it.
+                    unsafe {
+                        let (cell, parent) = (cells.get_unchecked(place), ids.get_unchecked(place));
+                        taking.take(*parent as usize, number * ROWS_OF_A_WORD + place, *cell, true);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The cells of each word of presence, and their parents.
+fn words_of<'c, T>(cells: &'c [T], ids: &'c [i64]) -> impl Iterator<Item = (&'c [T], &'c [i64])> {
+    cells.chunks(ROWS_OF_A_WORD).zip(ids.chunks(ROWS_OF_A_WORD))
 }

@@ -47,10 +47,12 @@ pub(crate) fn fold_groups<R: RowFold<Row: Pod>>(
     Ok(true)
 }
 
-/// How many rows each group of an edge has, and how many of them are present, for [`counted`]; `None` if the parent is no row.
+/// How many rows each group of an edge has, if that is asked for, and how many of them are present, for [`counted`]; `None` if the
+/// parent is no row.
 pub(crate) fn counts_of_groups<'m>(
     rows: &ReadRows<'_>,
     edge: &Edge,
+    asks_size: bool,
     meter: &'m Meter<'m>,
 ) -> Result<Option<Scratch<'m, u64>>, Fault> {
     let Some(parents) = edge.parents() else { return Ok(None) };
@@ -59,8 +61,14 @@ pub(crate) fn counts_of_groups<'m>(
         Parents::Stored(parents) => {
             // Without a size, they take no memory.
             let children = Children { cells: &vec![(); rows.len()], rows, parents };
+            let mut counting = Counts(&mut counts);
             // SAFETY: there is a count for each group of the edge.
-            unsafe { children.each(meter, &mut Counts(&mut counts))? };
+            unsafe {
+                match asks_size {
+                    true => children.each(meter, &mut counting)?,
+                    false => children.each_present(meter, &mut counting)?,
+                }
+            }
         }
         Parents::Points(points) => {
             for stride in meter.strides(counts.len()) {
@@ -315,11 +323,16 @@ mod tests {
             folded_rows.push(folded);
         }
         out.fill_plain(folded_rows.len(), |group| Ok(folded_rows[group])).expect("memory");
-        let counts = counts_of_groups(&read, edge, &meter).expect("memory").expect("the edge holds parents");
-        let members = groups
+        let counts =
+            counts_of_groups(&read, edge, true, &meter).expect("memory").expect("the edge holds parents");
+        let members: Vec<[usize; 2]> = groups
             .iter()
-            .map(|rows_of| [rows_of.len(), rows_of.iter().filter(|row| rows.is_present(**row)).count()]);
-        assert!(counts.iter().map(|count| counted(*count)).eq(members), "{result}");
+            .map(|rows_of| [rows_of.len(), rows_of.iter().filter(|row| rows.is_present(**row)).count()])
+            .collect();
+        assert!(counts.iter().map(|count| counted(*count)).eq(members.iter().copied()), "{result}");
+        let counts = counts_of_groups(&read, edge, false, &meter).expect("memory").expect("as before");
+        let present = members.iter().map(|[_, present]| *present);
+        assert!(counts.iter().map(|count| counted(*count)[1]).eq(present), "{result}");
         found.normalize();
         expected.normalize();
         assert_eq!(found.len(), edge.parent_size());

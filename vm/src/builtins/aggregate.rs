@@ -124,12 +124,13 @@ pub fn rows() -> Vec<Family> {
                     let kernel = Kernel::fold_of_rows(count_of_rows::<COUNT>());
                     return Some(family.make(args, QType::Scalar(ScalarType::Int64), kernel));
                 }
-                Some(over_groups::<Unit, i64>(
-                    family,
-                    args,
-                    QType::Scalar(ScalarType::Int64),
-                    |rows, _, _| rows.values.len() as i64,
-                ))
+                let at_once: AtOnce = |rows, edge, out, meter| {
+                    by_counts(rows, edge, out, meter, false, |[_, present]| present as i64)
+                };
+                let result = QType::Scalar(ScalarType::Int64);
+                Some(over_groups_at_once::<Unit, i64>(family, args, result, at_once, |rows, _, _| {
+                    rows.values.len() as i64
+                }))
             },
         ),
         Family::new(SIZE, &["x"], "Number of rows.").on_demand(|family, args| {
@@ -140,8 +141,22 @@ pub fn rows() -> Vec<Family> {
             });
             Some(size.reading_lent())
         }),
-        mask::<ALL>(ALL_ROWS, "Present if every row of the mask is.", |rows| rows.values.len() == rows.size),
-        mask::<ANY>(ANY_ROW, "Present if one row of the mask is.", |rows| !rows.values.is_empty()),
+        mask::<ALL>(
+            ALL_ROWS,
+            "Present if every row of the mask is.",
+            |rows, edge, out, meter| {
+                by_counts(rows, edge, out, meter, true, |[size, present]| (present == size).then_some(()))
+            },
+            |rows| rows.values.len() == rows.size,
+        ),
+        mask::<ANY>(
+            ANY_ROW,
+            "Present if one row of the mask is.",
+            |rows, edge, out, meter| {
+                by_counts(rows, edge, out, meter, false, |[_, present]| (present > 0).then_some(()))
+            },
+            |rows| !rows.values.is_empty(),
+        ),
         kleene(EVERY_TRUTH, "False if a row is false, else missing if one is, else true.", false),
         kleene(ONE_TRUTH, "True if a row is true, else missing if one is, else false.", true),
     ]
@@ -218,13 +233,6 @@ fn over_groups_at_once<T: Cell + 'static, R: PlainSlot>(
         };
         if let Some(groups) = SideBySide::new(&rows, edge, meter)? {
             out.fill_plain(parents, |group| folded(groups.group(group)))?;
-        } else if T::alike(0).is_some()
-            && let Some(counts) = counts_of_groups(&rows, edge, meter)?
-        {
-            out.fill_plain(parents, |group| {
-                let [size, present] = counted(counts[group]);
-                folded(Present { values: &T::alike(present).unwrap_or_default(), places: None, size })
-            })?;
         } else {
             let groups = GroupsOf::new(edge, meter)?;
             out.fill_plain(parents, |group| folded(gathered.present(rows, groups.of(group), meter)?))?;
@@ -342,7 +350,26 @@ fn reals(
     })
 }
 
-fn mask<const WHAT: u8>(name: &str, meaning: &str, holds: fn(Present<'_, Unit>) -> bool) -> Family {
+/// Appends for each parent what its numbers of rows, if that is asked for, and of present ones tell.
+fn by_counts<R: PlainSlot>(
+    rows: &ReadRows<'_>,
+    edge: &Edge,
+    out: &mut RowsOut<'_>,
+    meter: &Meter<'_>,
+    asks_size: bool,
+    result: impl Fn([usize; 2]) -> R,
+) -> Result<bool, Fault> {
+    let Some(counts) = counts_of_groups(rows, edge, asks_size, meter)? else { return Ok(false) };
+    out.fill_plain(counts.len(), |group| Ok(result(counted(counts[group]))))?;
+    Ok(true)
+}
+
+fn mask<const WHAT: u8>(
+    name: &str,
+    meaning: &str,
+    at_once: AtOnce,
+    holds: fn(Present<'_, Unit>) -> bool,
+) -> Family {
     Family::new(name, &["x", "*grouping"], meaning).cost_of(5).on_demand(move |family, args| {
         if let [QType::Array(t)] = args
             && t.element == ScalarType::Unit
@@ -350,7 +377,9 @@ fn mask<const WHAT: u8>(name: &str, meaning: &str, holds: fn(Present<'_, Unit>) 
             return Some(family.make(args, OPTIONAL_UNIT, Kernel::fold_of_rows(count_of_rows::<WHAT>())));
         }
         (grouped(args)? == ScalarType::Unit).then(|| {
-            over_groups::<Unit, _>(family, args, OPTIONAL_UNIT, move |rows, _, _| holds(rows).then_some(()))
+            over_groups_at_once::<Unit, _>(family, args, OPTIONAL_UNIT, at_once, move |rows, _, _| {
+                holds(rows).then_some(())
+            })
         })
     })
 }

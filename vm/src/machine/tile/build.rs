@@ -33,6 +33,7 @@ pub(in crate::machine) fn build(
     let mut columns = Columns::new(routine);
     let same_bytes = |value| owners.same_bytes(value);
     group.members.iter().for_each(|member| columns.add_member(member, views, same_bytes));
+    columns.put_literals_last();
     // What has been overwritten meanwhile is not laid out: whoever reads the place means the other.
     let is_read_outside = |number: usize| {
         !group.members[number].is_overwritten
@@ -92,14 +93,16 @@ pub(in crate::machine) fn build(
         slot: routine.slot(columns.results[*number]).clone(),
         element: columns.element(*number).expect("an output is an array"),
     };
+    let varying = columns.varying();
     let mut region = Region {
         extent: group.extent,
+        varying,
         columns: columns.templates(),
         outputs: outputs.iter().map(output).collect(),
         moving: columns.moving(&outputs),
         complete: Box::default(),
         complete_signature: 0,
-        in_order: WholeInputs::of(group.extent, &columns.inputs, !folds.is_empty()),
+        in_order: WholeInputs::of(group.extent, (&columns.inputs, varying), !folds.is_empty()),
         passes,
         strips,
         short,
@@ -111,7 +114,7 @@ pub(in crate::machine) fn build(
         members,
     };
     region.complete = region.plan_complete();
-    region.complete_signature = signature(&region.columns[..region.inputs.len()]);
+    region.complete_signature = signature(&region.columns[..varying]);
     region
 }
 

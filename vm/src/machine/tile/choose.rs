@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 /// included, and a pass over a row 0.1 ns more than an operation in a strip.
 const WORTHWHILE: u64 = 1 << 21;
 
-/// As many more for each operation of special functions, which make long code.
+/// As many more for each pass that is saved, and each operation of special functions: they make long code.
 const FOR_EACH_OPERATION: u64 = WORTHWHILE >> 8;
 
 /// What a run that is kept saves, as rows of a pass: some microseconds.
@@ -169,7 +169,7 @@ impl Region {
         // Others may count at the same time: it need not be exact, but must not begin again.
         let seen = plan.seen.load(Ordering::Relaxed).saturating_add(more);
         plan.seen.store(seen, Ordering::Relaxed);
-        seen >= WORTHWHILE + plan.of_functions * FOR_EACH_OPERATION
+        seen >= WORTHWHILE + (plan.saved + plan.of_functions) * FOR_EACH_OPERATION
     }
 
     /// How strips reach so many rows of all columns.
@@ -262,11 +262,16 @@ impl Region {
         plan.groups.iter().map(report).collect()
     }
 
-    /// What a variant for these columns is for; none of what no variant is for: a value for all rows that is missing.
+    /// What a variant for these columns is for; none of what no variant is for: a value for all rows that is missing, and an input
+    /// that a signature has no bits for and that is not as most are, with a cell for each row, or one value.
     pub(super) fn signature(&self, columns: &[Column]) -> Option<u64> {
-        let columns = &columns[..self.inputs.len()];
+        let columns = &columns[..self.varying];
         let is_missing = |column: &Column| column.presence.is_null() && column.all == 0;
-        (!columns.iter().any(is_missing)).then(|| signature(columns))
+        let is_usual =
+            |(column, usual): (&Column, &Column)| column.presence.is_null() && column.step == usual.step;
+        let are_usual = || columns.iter().zip(&*self.columns).skip(MOST_IN_SIGNATURE).all(is_usual);
+        let has_variant = !columns.iter().any(is_missing) && are_usual();
+        has_variant.then(|| signature(columns))
     }
 }
 
@@ -278,9 +283,12 @@ fn loadable(code: Code) -> Result<Code, Refused> {
     }
 }
 
-/// Two bits for each column of an input.
+/// Inputs that a signature tells apart, by two bits each.
+pub(super) const MOST_IN_SIGNATURE: usize = (u64::BITS as usize) / COLUMN_BITS;
+
+/// Two bits for each column of an input, or of the first of them.
 pub(super) fn signature(columns: &[Column]) -> u64 {
-    columns.iter().fold(0, |signature, column| {
+    columns.iter().take(MOST_IN_SIGNATURE).fold(0, |signature, column| {
         let has_no_rows = column.step == 0 || column.is_taken();
         let may_miss = if column.presence.is_null() { 0 } else { MAY_MISS };
         signature << COLUMN_BITS | may_miss | u64::from(has_no_rows)
@@ -293,8 +301,7 @@ const COLUMN_BITS: usize = 2;
 /// The one of a column with presence.
 const MAY_MISS: u64 = 2;
 
-/// That of a column among those of so many inputs; 0 among more than strips have.
+/// That of a column among those of so many inputs.
 pub(super) fn may_miss(inputs: usize, column: u16) -> u64 {
-    let behind = (inputs - 1 - usize::from(column)) * COLUMN_BITS;
-    MAY_MISS.checked_shl(behind as u32).unwrap_or(0)
+    MAY_MISS << ((inputs - 1 - usize::from(column)) * COLUMN_BITS)
 }

@@ -73,6 +73,28 @@ impl<'r> Columns<'r> {
         self.kernels.push(body.operators()[operator as usize].kernel());
     }
 
+    /// Puts literals behind all other inputs, which is what [signatures](crate::machine::tile::choose::signature) are of.
+    pub(super) fn put_literals_last(&mut self) {
+        let mut inputs: Vec<_> = self.inputs.drain(..).enumerate().collect();
+        inputs.sort_by_key(|(_, input)| input.literal().is_some());
+        let mut number_of = vec![0; inputs.len()];
+        for (before, input) in inputs {
+            number_of[before] = self.inputs.len();
+            self.inputs.push(input);
+        }
+        let sources = self.operands.iter_mut().flatten().chain(self.input_of.values_mut());
+        for source in sources {
+            if let Source::Input(number) = source {
+                *number = number_of[*number];
+            }
+        }
+    }
+
+    /// How many inputs are no literals.
+    pub(super) fn varying(&self) -> usize {
+        self.inputs.partition_point(|input| input.literal().is_none())
+    }
+
     /// What a member computes, read under the name of a value.
     fn computed(&mut self, value: ValueId, ip: u32) -> Source {
         let member = self.member_of[&ip];
@@ -143,6 +165,12 @@ impl<'r> Columns<'r> {
         let folds = self.kernels.iter().filter(|kernel| kernel.reduces()).count();
         let before = self.scans().take_while(|(member, _)| *member < number).count();
         self.of_counts(folds + before)
+    }
+
+    /// How many there are: inputs, what members compute, and what folds count and running results carry.
+    pub(super) fn count(&self) -> usize {
+        let folds = self.kernels.iter().filter(|kernel| kernel.reduces()).count();
+        self.of_counts(folds) + self.scans().count()
     }
 
     /// The running sums of axes and running results of rows, with their members.

@@ -18,7 +18,7 @@ use crate::array::periods::{is_laid_out, lay_out};
 use crate::layout::handle::ArrayHandle;
 use crate::layout::nd_handle::NdHandle;
 use crate::machine::tile::access::{Access, FEWEST_FAR};
-use crate::machine::tile::choose::{Choice, may_miss};
+use crate::machine::tile::choose::{Choice, MOST_IN_SIGNATURE, may_miss};
 use crate::machine::tile::plan::Extent;
 use crate::machine::tile::region::{
     Arrays, Input, InputPlace, MemberFault, Region, WholeElements, WholeInputs, WholeRows,
@@ -56,20 +56,22 @@ impl<'f> InOrder<'f> {
 }
 
 impl WholeInputs {
-    /// Those of a region with these inputs; nothing if one of them that has all axes is seen through a view, or one may be a missing
-    /// value.
-    pub(super) fn of(extent: Extent, inputs: &[Input], has_folds: bool) -> Option<WholeInputs> {
+    /// Those of a region with these inputs, so many of which are no literals; nothing if one of them that has all axes is seen through
+    /// a view, or one may be a missing value, or there are more than a signature has bits for.
+    pub(super) fn of(
+        extent: Extent,
+        (inputs, varying): (&[Input], usize),
+        has_folds: bool,
+    ) -> Option<WholeInputs> {
+        if varying > MOST_IN_SIGNATURE {
+            return None;
+        }
         let (mut rows, mut whole, mut fewer, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (column, input) in (0..).zip(inputs) {
             match input.place {
                 InputPlace::Scalar { offset, presence: None, .. } => values.push((column, offset)),
                 InputPlace::Array { offset, element } if input.through.is_empty() => {
-                    rows.push(WholeRows {
-                        column,
-                        offset,
-                        element,
-                        may_miss: may_miss(inputs.len(), column),
-                    });
+                    rows.push(WholeRows { column, offset, element, may_miss: may_miss(varying, column) });
                 }
                 InputPlace::Elements { .. } if input.extent() != Some(extent) => fewer.push(column),
                 InputPlace::Elements { offset, qtype: of } if input.through.is_empty() => {

@@ -38,8 +38,10 @@ pub(super) const MIN_ELEMENTS: usize = 512;
 pub(in crate::machine) struct Region {
     /// What members compute.
     pub(super) extent: Extent,
-    /// What they read from the frame.
+    /// What they read from the frame, literals last.
     pub(super) inputs: Box<[Input]>,
+    /// How many of these are no literals.
+    pub(super) varying: usize,
     pub(super) members: Box<[Member]>,
     pub(super) outputs: Box<[Output]>,
     /// How blocks are computed by a pass over rows for each operator, or some.

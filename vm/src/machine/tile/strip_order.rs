@@ -16,13 +16,17 @@
 //! 3. Members of a level that share registers run in one strip. It runs as soon as what it reads is there, so that this
 //!    is still in the cache; all that is ready at the same time runs in one strip.
 //! 4. What can raise runs in the order of members: passes, and strips with such members, of which a level has one.
+//! 5. A strip whose code would leave the first cache becomes several, which leave what others read in memory.
 
 use crate::machine::tile::columns::Source;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use petgraph::unionfind::UnionFind;
 
 /// Operations, those on the way to it included, that are computed again rather than stored and read.
 const MOST_REPEATED: u32 = 3;
+
+/// Most operations of a strip, in additions: their code, for two vectors of rows, fills a first cache of 32 KiB.
+const MOST_OPERATIONS: u32 = 512;
 
 /// What runs for a block.
 #[derive(Debug, PartialEq, Eq)]
@@ -112,6 +116,49 @@ pub(super) fn order(
     }
     items.extend(before.into_iter().map(Item::Pass));
     items
+}
+
+/// The items, with several in place of a long strip, in the order of its members.
+pub(super) fn split(items: Vec<Item>, operands: &[Vec<Source>], cost: impl Fn(usize) -> u32) -> Vec<Item> {
+    let split = |item| match item {
+        Item::Strip { members, stored } => split_strip(members, stored, operands, &cost),
+        pass => vec![pass],
+    };
+    items.into_iter().flat_map(split).collect()
+}
+
+fn split_strip(
+    members: Vec<usize>,
+    stored: Vec<usize>,
+    operands: &[Vec<Source>],
+    cost: impl Fn(usize) -> u32,
+) -> Vec<Item> {
+    let total: u32 = members.iter().map(|member| cost(*member)).sum();
+    let parts = total.div_ceil(MOST_OPERATIONS).max(1);
+    if parts == 1 {
+        return vec![Item::Strip { members, stored }];
+    }
+    let mut before = 0;
+    let part_of: HashMap<usize, u32> = members
+        .iter()
+        .map(|member| {
+            let part = before / total.div_ceil(parts);
+            before += cost(*member);
+            (*member, part)
+        })
+        .collect();
+    let read_later = members.iter().flat_map(|reader| {
+        members_read(operands, *reader)
+            .filter(|read| part_of.get(read).is_some_and(|part| *part < part_of[reader]))
+    });
+    let stored: HashSet<usize> = stored.into_iter().chain(read_later).collect();
+    members
+        .chunk_by(|a, b| part_of[a] == part_of[b])
+        .map(|part| Item::Strip {
+            members: part.to_vec(),
+            stored: part.iter().copied().filter(|member| stored.contains(member)).collect(),
+        })
+        .collect()
 }
 
 /// By level: the members that strips compute.
@@ -281,6 +328,16 @@ mod tests {
         let costs = [None, None, Some(1), Some(1), Some(1), Some(1), Some(1)];
         let items = order(&operands, &costs, |_| false, |member| member == 6);
         assert_eq!(items, [Item::Pass(0), Item::Pass(1), strip([2, 3, 4, 5, 6], [6])]);
+    }
+
+    #[test]
+    fn long_strips_become_several() {
+        // A chain of five members, of which the first is read by the last as well, and the second outside.
+        let operands = [vec![INPUT], reads([0]), reads([1]), reads([2]), reads([0, 3])];
+        let whole = || vec![strip([0, 1, 2, 3, 4], [1, 4]), Item::Pass(5)];
+        assert_eq!(split(whole(), &operands, |_| MOST_OPERATIONS / 5), whole());
+        let items = split(whole(), &operands, |_| MOST_OPERATIONS / 2);
+        assert_eq!(items, [strip([0, 1], [0, 1]), strip([2, 3], [3]), strip([4], [4]), Item::Pass(5)]);
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use crate::array::block::{BlockKernel, MAX_OPERANDS};
 use crate::array::recipe::Recipe;
 use crate::machine::tile::columns::{Columns, Source};
-use crate::machine::tile::lowered::FoldInStrip;
+use crate::machine::tile::lowered::{FoldInStrip, WORDS};
 use crate::machine::tile::member_recipes::{Lanes, MemberRecipe, recipes};
 use crate::machine::tile::rare::{Again, Frequency};
 use crate::machine::tile::region::Input;
 use crate::machine::tile::schedule::{Code, Step};
 use crate::machine::tile::scratch::Scratch;
 use crate::machine::tile::strip_members::{FoldsAndOrder, folds_and_order, gains_as_fold, repeats};
-use crate::machine::tile::strip_order::Item;
+use crate::machine::tile::strip_order::{Item, split};
 use crate::machine::tile::strips::{Group, Recording, StripPlan};
 use crate::operator::Kernel;
 use crate::operator::cell::Strips;
@@ -18,8 +18,8 @@ use crate::vector::Level;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-/// Inputs of a region that runs as strips: two bits of a signature each.
-const MAX_INPUTS: usize = 32;
+/// Columns of a region that runs as strips: lists of strips have numbers for their words.
+const MAX_COLUMNS: usize = u16::MAX as usize / WORDS;
 
 /// Passes over rows that one takes as long as which looks at each row by itself.
 const SLOW_PASS: usize = 4;
@@ -36,13 +36,16 @@ pub(super) fn plan(
     pass: impl Fn(usize) -> Step,
     block_of: impl Fn(&Scratch) -> usize,
 ) -> Option<StripPlan> {
-    if Level::best() == Level::Baseline || columns.inputs.len() > MAX_INPUTS {
+    if Level::best() == Level::Baseline || columns.count() > MAX_COLUMNS {
         return None;
     }
     let recipes = recipes(columns, lanes);
     let FoldsAndOrder { fold_of, mut items, is_side_by_side } =
         folds_and_order(columns, lanes, &recipes, takes_folds, &is_read_outside);
     let members = Members { columns, recipes, fold_of, is_side_by_side };
+    if !is_side_by_side {
+        items = split(items, &columns.operands, |member| members.cost(member));
+    }
     let saved = members.put_alone(&mut items) + saved_by_strips(&items, columns.members().len());
     if saved == 0 || !items.iter().any(|item| matches!(item, Item::Strip { .. })) {
         return None;
@@ -123,6 +126,11 @@ struct Members<'c, 'r> {
 }
 
 impl Members<'_, '_> {
+    /// Of a member of a strip, in additions.
+    fn cost(&self, member: usize) -> u32 {
+        self.recipes[member].map_or(1, |recipe| recipe.cost)
+    }
+
     fn can_fire(&self, member: usize) -> bool {
         self.recipes[member].is_some_and(|recipe| recipe.can_fire)
     }
