@@ -2,8 +2,15 @@
 //!
 //! The reduced axes are brought to the end; each run of elements over them gives one element of the result. The machine
 //! reduces runs, but for sums and products of floats, and what is made of them: there numpy's order of rounding stands
-//! here. Sums add as numpy's do over contiguous elements, pairwise in blocks of 128, if the last axis is among the reduced
-//! ones, and in order otherwise. No axes reduce nothing: `axis=()`.
+//! here. A run is cut into pieces of elements that lie side by side, those of the last reduced axes if no axis that
+//! stays comes after them; axes of size 1 do not count. A piece is added pairwise in blocks of 128, the pieces in order:
+//!
+//! ```text
+//! axis=(0, 2) of shape (2, 3, 5)      element 0:  ((0 + five elements) + five elements)
+//! axis=0 of shape (7, 3)              element 0:  seven pieces of one element, so in order
+//! ```
+//!
+//! Means and variances round to the type after each step, with float16 in float32 within a piece. No axes reduce nothing: `axis=()`.
 //!
 //! A single value has no axes. Of the reductions that are one operation between elements (sum, prod, min, max, any,
 //! all, and the count of what is true) numpy takes `axis=0` and `axis=-1` all the same, and gives the value; of means, variances and
@@ -15,7 +22,7 @@ use crate::backend::error::OpError;
 use crate::backend::one_node::{FIRST, OneNode};
 use crate::dag::array::{Element, Elements, same_type};
 use crate::dag::kind::{Axis, AxisOp, Dims, Kind, Reduction};
-use crate::dag::{Array, DType, ValueType};
+use crate::dag::{Array, ValueType};
 use half::f16;
 use ndarray::{ArrayViewD, IxDyn};
 use std::ops::{Add, Mul};
@@ -40,11 +47,11 @@ pub fn reduce(reduction: Reduction, dims: Dims, array: &Array, axis: &Axis) -> R
             return Err(OpError::NoElements { operation: reduction.numpy_name() });
         }
         _ if is_extreme => {}
-        (_, Array::Float16(elements)) => return Ok(runs.of_floats(reduction, elements, f16::from_f64)),
-        (_, Array::Float32(elements)) => return Ok(runs.of_floats(reduction, elements, |v| v as f32)),
-        (_, Array::Float64(elements)) => return Ok(runs.of_floats(reduction, elements, |v| v)),
+        (_, Array::Float16(elements)) => return Ok(runs.of_floats(reduction, elements)),
+        (_, Array::Float32(elements)) => return Ok(runs.of_floats(reduction, elements)),
+        (_, Array::Float64(elements)) => return Ok(runs.of_floats(reduction, elements)),
         (Reduction::Sum | Reduction::Prod, _) => {}
-        _ => return Ok(runs.of_floats(reduction, &wide(array), |v| v)),
+        _ => return Ok(runs.of_floats(reduction, &wide(array))),
     }
     runs.on_machine(reduction.numpy_name(), AxisOp::Reduce(reduction, Dims::Drop), array)
 }
@@ -84,8 +91,8 @@ struct Runs {
     shape: Vec<usize>,
     /// Elements of a run.
     length: usize,
-    /// True if the elements of a run lie side by side.
-    is_contiguous: bool,
+    /// Elements of a piece, which lie side by side.
+    piece: usize,
 }
 
 impl Runs {
@@ -103,7 +110,7 @@ impl Runs {
             order: stay.chain(reduced.iter().copied()).collect(),
             shape: result,
             length: reduced.iter().map(|axis| shape[*axis]).product(),
-            is_contiguous: reduced.contains(&shape.len().wrapping_sub(1)),
+            piece: piece(shape, &reduced),
         })
     }
 
@@ -135,10 +142,7 @@ impl Runs {
     }
 
     /// What adds or multiplies floats, in numpy's order.
-    fn of_floats<T>(&self, reduction: Reduction, elements: &Elements<T>, narrow: fn(f64) -> T) -> Array
-    where
-        T: Element + Default + Add<Output = T> + Mul<Output = T> + From<i8> + Into<f64>,
-    {
+    fn of_floats<T: Rounded>(&self, reduction: Reduction, elements: &Elements<T>) -> Array {
         let ordered = self.ordered(elements);
         let mut elements = ordered.iter().copied();
         let mut run = Vec::with_capacity(self.length);
@@ -147,43 +151,88 @@ impl Runs {
             run.extend(elements.by_ref().take(self.length));
             match reduction {
                 Reduction::Sum => self.sum(&run),
-                Reduction::Prod => run.iter().fold(T::from(1), |product, v| product * *v),
-                Reduction::Mean => narrow(self.mean(&run)),
-                Reduction::Var => narrow(self.variance(&run)),
-                Reduction::Std => narrow(self.variance(&run).sqrt()),
+                Reduction::Prod => self.product(&run),
+                Reduction::Mean => self.mean(&run),
+                Reduction::Var => self.variance(&run),
+                Reduction::Std => T::round(self.variance(&run).into().sqrt()),
                 _ => unreachable!("the machine reduces what adds no floats"),
             }
         });
         Array::new(result.collect(), &self.shape).expect("there is a run for each element of the result")
     }
 
-    fn sum<T: Copy + Default + Add<Output = T>>(&self, run: &[T]) -> T {
-        match self.is_contiguous {
-            true => pairwise_sum(run),
-            false => in_order(T::default(), run),
-        }
+    fn sum<T: Rounded>(&self, run: &[T]) -> T {
+        let mut wide = Vec::with_capacity(self.piece);
+        run.chunks(self.piece).fold(T::default(), |sum, piece| {
+            wide.clear();
+            wide.extend(piece.iter().map(|v| T::Wide::from(*v)));
+            T::narrow(T::Wide::from(sum) + pairwise_sum(&wide))
+        })
     }
 
-    /// The mean; NaN of no elements. Narrow floats are added as float32, as numpy does for float16.
-    fn mean<T: Element + Into<f64>>(&self, run: &[T]) -> f64 {
-        match T::DTYPE {
-            DType::Float64 => {
-                let wide: Vec<f64> = run.iter().map(|v| (*v).into()).collect();
-                self.sum(&wide) / run.len() as f64
-            }
-            _ => {
-                let narrow: Vec<f32> = run.iter().map(|v| (*v).into() as f32).collect();
-                f64::from(self.sum(&narrow) / run.len() as f32)
-            }
-        }
+    fn product<T: Rounded>(&self, run: &[T]) -> T {
+        let times = |product: T::Wide, v: &T| product * T::Wide::from(*v);
+        run.chunks(self.piece)
+            .fold(T::round(1.0), |product, piece| T::narrow(piece.iter().fold(T::Wide::from(product), times)))
     }
 
-    /// The mean of squared distances from the mean.
-    fn variance<T: Element + Into<f64>>(&self, run: &[T]) -> f64 {
-        let mean = self.mean(run);
-        let distances = run.iter().map(|v| (*v).into() - mean);
-        let squares: Vec<f64> = distances.map(|distance| distance * distance).collect();
-        self.sum(&squares) / run.len() as f64
+    /// The mean; NaN of no elements. Elements of float16 are added as float32.
+    fn mean<T: Rounded>(&self, run: &[T]) -> T {
+        let wide: Vec<T::Wide> = run.iter().map(|v| T::Wide::from(*v)).collect();
+        T::narrow(self.share(self.sum(&wide), run.len()))
+    }
+
+    /// The mean of squared distances from the mean, where the mean of float16 is rounded to it twice.
+    fn variance<T: Rounded>(&self, run: &[T]) -> T {
+        let mean: f64 = self.share(self.sum(run), run.len()).into();
+        let squares = run.iter().map(|v| {
+            let distance: f64 = T::round((*v).into() - mean).into();
+            T::round(distance * distance)
+        });
+        self.share(self.sum(&squares.collect::<Vec<T>>()), run.len())
+    }
+
+    fn share<T: Rounded>(&self, sum: T, count: usize) -> T {
+        T::round(sum.into() / count as f64)
+    }
+}
+
+/// Elements of the last reduced axes, as far as no axis that stays comes after them; axes of size 1 do not count.
+fn piece(shape: &[usize], reduced: &[usize]) -> usize {
+    let last = shape.iter().enumerate().rev().filter(|(_, size)| **size != 1);
+    let sizes = last.take_while(|(axis, _)| reduced.contains(axis)).map(|(_, size)| *size);
+    sizes.product::<usize>().max(1)
+}
+
+/// Floats, and the type that numpy adds them in.
+trait Rounded: Element + Default + Into<f64> {
+    type Wide: Rounded<Wide = Self::Wide> + From<Self> + Add<Output = Self::Wide> + Mul<Output = Self::Wide>;
+    /// The nearest number of the type.
+    fn round(value: f64) -> Self;
+    /// The nearest number to a sum.
+    fn narrow(wide: Self::Wide) -> Self {
+        Self::round(wide.into())
+    }
+}
+
+impl Rounded for f16 {
+    type Wide = f32;
+    fn round(value: f64) -> f16 {
+        f16::from_f64(value)
+    }
+}
+
+impl Rounded for f32 {
+    type Wide = f32;
+    fn round(value: f64) -> f32 {
+        value as f32
+    }
+}
+
+impl Rounded for f64 {
+    type Wide = f64;
+    fn round(value: f64) -> f64 {
+        value
     }
 }
 

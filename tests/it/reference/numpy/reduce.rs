@@ -1,8 +1,8 @@
 //! Reductions over axes.
 //!
-//! The reduced axes are brought to the end; each run of elements over them gives one element of the
-//! result. Sums add as numpy's do over contiguous elements, pairwise in blocks of 128, if the last axis is
-//! among the reduced ones, and in order otherwise. No axes reduce nothing: `axis=()`.
+//! Each run of elements over the reduced axes gives one element of the result. Sums add as numpy's do: elements that lie
+//! side by side pairwise in blocks of 128, these pieces in order. Means and variances are rounded to the type after each
+//! step; float16 is added as float32 within a piece. No axes reduce nothing: `axis=()`.
 //!
 //! A single value has no axes. Of the reductions that are one operation between elements (sum, prod, min, max, any,
 //! all, and the count of what is true) numpy takes `axis=0` and `axis=-1` all the same, and gives the value; of means, variances and
@@ -95,13 +95,17 @@ pub fn quantile(q: f64, dims: Dims, array: &Array, axes: &[isize]) -> Result<Arr
 fn number_reduction<T: Reduced>(reduction: Reduction, runs: &Runs, elements: &Elements<T>) -> Array {
     match reduction {
         Reduction::Sum => runs.each(elements, |run| runs.sum(run)),
-        Reduction::Prod => runs.each(elements, |run| run.iter().copied().fold(T::ONE, T::times)),
+        Reduction::Prod => runs.each(elements, |run| runs.product(run)),
         Reduction::Min => runs.each(elements, |run| extreme(run, |new, old| new < old)),
         Reduction::Max => runs.each(elements, |run| extreme(run, |new, old| new > old)),
         Reduction::Median => runs.each(elements, |run| run_median(run)),
-        Reduction::Mean => runs.each(elements, |run| T::from_float(runs.mean(run))),
-        Reduction::Var => runs.each(elements, |run| T::from_float(runs.variance(run))),
-        Reduction::Std => runs.each(elements, |run| T::from_float(runs.variance(run).sqrt())),
+        Reduction::Mean if T::DTYPE == DType::Float16 => runs.each(elements, |run| {
+            let wide: Vec<f32> = run.iter().map(|v| v.wide() as f32).collect();
+            T::from_float((runs.sum(&wide) / run.len() as f32).into())
+        }),
+        Reduction::Mean => runs.each(elements, |run| runs.mean(run)),
+        Reduction::Var => runs.each(elements, |run| runs.variance(run)),
+        Reduction::Std => runs.each(elements, |run| T::from_float(runs.variance(run).wide().sqrt())),
         Reduction::Any | Reduction::All | Reduction::CountNonzero => {
             unreachable!("these read truth values")
         }
@@ -156,19 +160,18 @@ struct Runs {
     shape: Vec<usize>,
     /// Elements of a run.
     length: usize,
-    /// True if the elements of a run lie side by side.
-    is_contiguous: bool,
+    /// Elements of a run that lie side by side.
+    piece: usize,
 }
 
 impl Runs {
     fn new(array: &Array, axes: &[isize], dims: Dims) -> Result<Runs, OpError> {
         let sizes = array.shape();
         let reduced = resolve(axes, sizes.len())?;
-        let mut runs = Runs { kept: vec![], places: vec![], shape: vec![], length: 1, is_contiguous: false };
+        let mut runs = Runs { kept: vec![], places: vec![], shape: vec![], length: 1, piece: 1 };
         for (axis, size) in sizes.iter().enumerate() {
-            // The last axis decides.
-            runs.is_contiguous = reduced.contains(&axis);
-            match (runs.is_contiguous, dims) {
+            let is_reduced = reduced.contains(&axis);
+            match (is_reduced, dims) {
                 (true, Dims::Keep) => runs.shape.push(1),
                 (true, Dims::Drop) => {}
                 (false, _) => {
@@ -177,7 +180,13 @@ impl Runs {
                     runs.places.push(*size);
                 }
             }
-            runs.length *= if runs.is_contiguous { *size } else { 1 };
+            runs.length *= if is_reduced { *size } else { 1 };
+            // An axis that stays parts what stands before it, unless it has one element.
+            runs.piece = match (is_reduced, size) {
+                (_, 1) => runs.piece,
+                (true, size) => runs.piece * size,
+                (false, _) => 1,
+            };
         }
         Ok(runs)
     }
@@ -204,31 +213,38 @@ impl Runs {
     }
 
     fn sum<T: Reduced>(&self, run: &[T]) -> T {
-        match self.is_contiguous {
-            true => pairwise_sum(run),
-            false => run.iter().copied().fold(T::ZERO, T::plus),
-        }
+        let pieces = run.chunks(self.piece.max(1));
+        pieces.fold(T::ZERO, |sum, piece| match T::DTYPE {
+            DType::Float16 => {
+                let wide: Vec<f32> = piece.iter().map(|v| v.wide() as f32).collect();
+                T::from_float((sum.wide() as f32 + pairwise_sum(&wide)).into())
+            }
+            _ => sum.plus(pairwise_sum(piece)),
+        })
     }
 
-    /// The mean; NaN of no elements. Narrow floats are added as float32, as numpy does for float16.
-    fn mean<T: Reduced>(&self, run: &[T]) -> f64 {
-        match T::DTYPE {
-            DType::Float64 => {
-                let wide: Vec<f64> = run.iter().map(|v| v.wide()).collect();
-                self.sum(&wide) / run.len() as f64
+    fn product<T: Reduced>(&self, run: &[T]) -> T {
+        let pieces = run.chunks(self.piece.max(1));
+        pieces.fold(T::ONE, |product, piece| match T::DTYPE {
+            DType::Float16 => {
+                let times = |product: f32, v: &T| product * v.wide() as f32;
+                T::from_float(piece.iter().fold(product.wide() as f32, times).into())
             }
-            _ => {
-                let narrow: Vec<f32> = run.iter().map(|v| v.wide() as f32).collect();
-                f64::from(self.sum(&narrow) / run.len() as f32)
-            }
-        }
+            _ => piece.iter().copied().fold(product, T::times),
+        })
+    }
+
+    /// The mean; NaN of no elements.
+    fn mean<T: Reduced>(&self, run: &[T]) -> T {
+        T::from_float(self.sum(run).wide() / run.len() as f64)
     }
 
     /// The mean of squared distances from the mean.
-    fn variance<T: Reduced>(&self, run: &[T]) -> f64 {
-        let mean = self.mean(run);
-        let squares: Vec<f64> = run.iter().map(|v| (v.wide() - mean) * (v.wide() - mean)).collect();
-        self.sum(&squares) / run.len() as f64
+    fn variance<T: Reduced>(&self, run: &[T]) -> T {
+        let mean = self.mean(run).wide();
+        let distance = |v: &T| T::from_float(v.wide() - mean).wide();
+        let squares: Vec<T> = run.iter().map(|v| T::from_float(distance(v) * distance(v))).collect();
+        self.mean(&squares)
     }
 }
 
