@@ -4,8 +4,9 @@
 //! operands ──types──> program, or an error ──shapes──> one shape, or an error ──flat──> elements ──> the shape again
 //! ```
 //!
-//! [`ToExpr`](crate::dag::ToExpr) says which operators have the meaning of an operation. Texts that are put in order or
-//! joined have none on the machine: they are put in order by the places of their tables, and joined here.
+//! [`ToExpr`](crate::dag::ToExpr) says which operators have the meaning of an operation. Texts that are put in order,
+//! joined or chosen from beside numbers have none on the machine: they are put in order by the places of their tables, and
+//! joined here, and the numbers become texts.
 
 use crate::backend::broadcast::{shape_of, spread};
 use crate::backend::compiled::ProgramError;
@@ -13,9 +14,11 @@ use crate::backend::error::OpError;
 use crate::backend::one_node::{FIRST, OneNode, SECOND, THIRD};
 use crate::dag::array::{Elements, TextArray, same_type};
 use crate::dag::kind::{BinaryOp, Kind, NodeId, UnaryOp};
+use crate::dag::to_text::to_text;
 use crate::dag::{Array, DType, ValueType};
 use cembra_vm::machine::CallError;
 use ndarray::IxDyn;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A function of each element.
@@ -48,17 +51,17 @@ pub fn binary(op: BinaryOp, left: &Array, right: &Array) -> Result<Array, OpErro
 /// `then` where the condition is true, else `otherwise`.
 ///
 /// # Errors
-/// The types have none in common, or the shapes do not broadcast.
+/// The shapes do not broadcast.
 pub fn where_(condition: &Array, then: &Array, otherwise: &Array) -> Result<Array, OpError> {
     let kind = Kind::Where { condition: FIRST, then: SECOND, otherwise: THIRD };
-    compute("where", kind, &[condition, then, otherwise], &[then, otherwise])
+    let alike = alike(&[then, otherwise]);
+    compute("where", kind, &[condition, &alike[0], &alike[1]], &[then, otherwise])
 }
 
 /// The value of the first clause that holds, else the default.
 ///
 /// # Errors
-/// A condition is no truth value, there are no clauses, the types have none in common, or the shapes do
-/// not broadcast.
+/// A condition is no truth value, there are no clauses, or the shapes do not broadcast.
 pub fn select(conditions: &[&Array], values: &[&Array], default: &Array) -> Result<Array, OpError> {
     if conditions.is_empty() {
         return Err(OpError::NoClauses);
@@ -71,8 +74,20 @@ pub fn select(conditions: &[&Array], values: &[&Array], default: &Array) -> Resu
     let clauses = (1..=count).map(|number| (NodeId(number), NodeId(count + number))).collect();
     let kind = Kind::MultiClauseWhere { clauses, default: NodeId(2 * count + 1) };
     let chosen: Vec<&Array> = values.iter().copied().chain([default]).collect();
+    let alike = alike(&chosen);
+    let chosen: Vec<&Array> = alike.iter().map(|value| &**value).collect();
     let operands: Vec<&Array> = conditions.iter().copied().chain(chosen.iter().copied()).collect();
     compute("select", kind, &operands, &chosen)
+}
+
+/// What is chosen from: if one of them is of texts, all are.
+fn alike<'a>(values: &[&'a Array]) -> Vec<Cow<'a, Array>> {
+    let has_texts = values.iter().any(|value| value.dtype().is_text());
+    let value = |value: &&'a Array| match has_texts && !value.dtype().is_text() {
+        true => Cow::Owned(to_text(value)),
+        false => Cow::Borrowed(*value),
+    };
+    values.iter().map(value).collect()
 }
 
 /// The result of an operation on operands that broadcast; `named` are those whose types an error names.
@@ -137,6 +152,8 @@ fn concatenate(left: &TextArray, right: &TextArray) -> Result<Array, OpError> {
     let shape = shape_of(&[&Array::Text(left.clone()), &Array::Text(right.clone())])?;
     let pairs = spread(&left.codes, &shape).into_iter().zip(spread(&right.codes, &shape));
     let joined: Vec<String> = pairs.map(|(l, r)| format!("{}{}", left.text(*l), right.text(*r))).collect();
-    let texts = TextArray::new(&joined, &shape, left.width + right.width);
+    // A result without axes is a scalar of numpy's, which is as wide as its text.
+    let width = if shape.is_empty() { 0 } else { left.width + right.width };
+    let texts = TextArray::new(&joined, &shape, width);
     Ok(Array::Text(texts.expect("there is a text for each pair of the shape")))
 }

@@ -49,6 +49,7 @@ pub mod reading;
 pub mod record;
 pub mod scalar;
 pub mod to_expr;
+pub(crate) mod to_text;
 pub mod value_type;
 
 pub use array::{Array, DType, Element, TextArray};

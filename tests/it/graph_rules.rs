@@ -121,6 +121,13 @@ fn texts_compare_join_and_are_chosen() {
     let first = pair(left.clone(), wide, |l, w| multi_clause_where(&[(&l.equal("a"), w)], l));
     assert_eq!((first.shape(), first.dtype().to_string()), (&[1, 3][..], "<U9".to_owned()));
     assert_eq!(texts(&first), ["b", "q", ""]);
+    let numbers = pair(left.clone(), floats(&[1e16, 0.5, -0.0]), |l, n| where_(&l.equal("a"), l, n));
+    assert_eq!(
+        (texts(&numbers), numbers.dtype().to_string()),
+        (vec!["1e+16".into(), "a".into(), "-0.0".into()], "<U32".into())
+    );
+    let single = pair(Array::from(&"ab".into()), Array::from(&"".into()), |l, r| l + r);
+    assert_eq!(single.dtype().to_string(), "<U2");
 }
 
 #[test]
