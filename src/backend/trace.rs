@@ -104,8 +104,10 @@ fn print_value(state: &mut State, data: &NodeData, value: &Array, source: Source
     }
     text.push_str(&format!("# shape: {}\n# dtype: {}\n# value:\n", shape_text(value.shape()), value.dtype()));
     let shown = if compatible { Detail::Summary } else { detail };
-    for line in value_text(value, shown).split('\n') {
-        text.push_str(&format!("# {line}\n"));
+    match value_text(value, shown) {
+        // An empty text has no lines in Python.
+        empty if empty.is_empty() && compatible => text.push('\n'),
+        lines => lines.split('\n').for_each(|line| text.push_str(&format!("# {line}\n"))),
     }
     text.push('\n');
     state.console.print(&text);

@@ -2,9 +2,10 @@
 
 use half::f16;
 use std::fmt::LowerExp;
+use std::str::FromStr;
 
 /// Floats that print.
-pub(crate) trait FloatText: Copy + Into<f64> + LowerExp {
+pub(crate) trait FloatText: Copy + Into<f64> + LowerExp + FromStr + PartialEq {
     /// Magnitude from which arrays print with exponents.
     const EXPONENT_FROM: f64;
     /// Power of ten from which single numbers print with exponents.
@@ -15,9 +16,13 @@ pub(crate) trait FloatText: Copy + Into<f64> + LowerExp {
         self.into()
     }
 
-    /// Shortest digits that read back, in Rust's exponent form: `-1.25e-7`.
+    /// Shortest digits that read back, in Rust's exponent form: `-1.25e-7`. Of two that are as near Python takes the
+    /// even one, as Rust does only for a given number of digits.
     fn shortest(self) -> String {
-        format!("{self:e}")
+        let shortest = format!("{self:e}");
+        let digits = shortest.split('e').next().map_or(0, |mantissa| mantissa.trim_start_matches('-').len());
+        let even = format!("{self:.0$e}", digits.saturating_sub(2));
+        if even.parse().ok() == Some(self) { even } else { shortest }
     }
 }
 
@@ -169,6 +174,8 @@ mod tests {
             (54.598150033144236, "54.598150033144236"),
             (1.5e300, "1.5e+300"),
             (f64::NEG_INFINITY, "-inf"),
+            (f64::from(223.1713_f32), "223.17129516601562"),
+            (-95.6275634765625, "-95.6275634765625"),
         ];
         for (value, text) in cases {
             assert_eq!(python_float(value), text);

@@ -8,7 +8,7 @@ use crate::backend::{EvalError, Plan as MachinePlan, State, Transcript, recorded
 use crate::cli::args::BackendArg;
 use crate::cli::graph::array_json;
 use crate::cli::graph::program::{Engine, Program, read};
-use crate::dag::kind::{AxisOp, Kind};
+use crate::dag::kind::{AxisOp, Kind, Reduction};
 use crate::dag::numpy_text::function_text;
 use crate::dag::printing::{Spelling, dag_text, node_text, tree_text};
 use crate::dag::{Array, Dag, DagError, Node, NodeId, Plan, Tree, forest, ir, linearize};
@@ -203,6 +203,14 @@ impl Case<'_> {
                 _ if is_set => return false,
                 Kind::FunctionCall { args, .. } if is_identity(&data.name) && !args.is_empty() => {
                     id = args[0]
+                }
+                // Over no axes these give the array that they were given.
+                Kind::Axis {
+                    op: AxisOp::Quantile { .. } | AxisOp::Reduce(Reduction::Median, _),
+                    axis,
+                    ..
+                } => {
+                    return !axis.numbers().is_empty();
                 }
                 Kind::Axis { op, .. } => return !matches!(op, AxisOp::ExpandDims | AxisOp::Squeeze),
                 kind => {
