@@ -44,6 +44,25 @@ fn recorded_programs_on(backend: &[&str]) {
     assert_eq!(right, 231 - EXCLUDED.len());
 }
 
+/// Graphs at random, of all types, shapes and errors.
+#[test]
+fn recorded_random_graphs() {
+    random_graphs_on(&[], |case| case["transcendental"] == true);
+}
+
+/// The machine adds and multiplies in another order, so that the last digits of floats may differ.
+#[test]
+fn recorded_random_graphs_on_the_machine() {
+    random_graphs_on(&["--backend", "machine"], |_| true);
+}
+
+fn random_graphs_on(backend: &[&str], may_round: fn(&Json) -> bool) {
+    let right = check("dt_model/cases_random.json", backend, |case, line| {
+        wrong_in_evaluation(&case["expected"]["eval"]["nodes"], &line["eval"]["nodes"], may_round(case))
+    });
+    assert_eq!(right, 150);
+}
+
 /// The functions that trees become, and the values of inputs and roots. Ten of them the published engine
 /// could not compile.
 #[test]
