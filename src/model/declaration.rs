@@ -42,9 +42,9 @@ pub struct DeclaredParameter {
     pub place: Place,
 }
 
-/// Names that components have taken; the models of one dynamics list share it.
+/// Names that components of a model have taken.
 #[derive(Clone, Debug, Default)]
-pub struct Numbering {
+struct Numbering {
     taken: HashMap<String, Place>,
     /// For each function the first number that may be free.
     next: HashMap<Function, usize>,
@@ -79,8 +79,6 @@ pub struct DeclarationReader<'a> {
     pub semantics: Semantics,
     /// The axis that the model is used on.
     pub package: Package,
-    /// Names taken so far.
-    pub numbering: &'a mut Numbering,
     /// What was found wrong or odd.
     pub findings: &'a mut Findings,
     /// What was found wrong.
@@ -116,8 +114,9 @@ impl DeclarationReader<'_> {
         if entries.is_empty() {
             self.findings.error(ModelErrorKind::EmptyModel { model: model.to_owned() }, place);
         }
+        let mut numbering = Numbering::default();
         let declarations: Vec<Option<Declaration>> =
-            entries.iter().map(|(key, value)| self.component(model, key, value)).collect();
+            entries.iter().map(|(key, value)| self.component(model, key, value, &mut numbering)).collect();
         if let Some(Some(last)) = declarations.last() {
             self.check_last(model, last, entries.len());
         }
@@ -135,7 +134,13 @@ impl DeclarationReader<'_> {
         self.findings.error(kind, &last.place);
     }
 
-    fn component(&mut self, model: &str, key: &Node, value: &Node) -> Option<Declaration> {
+    fn component(
+        &mut self,
+        model: &str,
+        key: &Node,
+        value: &Node,
+        numbering: &mut Numbering,
+    ) -> Option<Declaration> {
         let Some(written) = key.text() else {
             self.broken.is_unnamed = true;
             return self.findings.refuse(ModelErrorKind::Name { found: key.describe() }, &key.place);
@@ -144,7 +149,7 @@ impl DeclarationReader<'_> {
             self.broken.is_unnamed = true;
             return None;
         };
-        let name = match self.numbering.name(written, function, &key.place) {
+        let name = match numbering.name(written, function, &key.place) {
             Ok(name) => name,
             Err((name, first)) => {
                 let kind = ModelErrorKind::DuplicateComponent { subject: subject(model, &name, ""), first };
@@ -251,6 +256,48 @@ fn check_width(subject: &Subject, function: Function, quantity: &Quantity) -> Re
 /// What a message is about.
 pub fn subject(model: &str, component: &str, parameter: &str) -> Subject {
     Subject { model: model.to_owned(), component: component.to_owned(), parameter: parameter.to_owned() }
+}
+
+/// Gives the components of several models that are used together names of their own; expressions mean these names.
+///
+/// ```text
+/// a: expFun              expFun_01     keeps its number
+/// b: expFun, expFun      expFun_03     of two with one number the later takes one beyond all numbers of the models
+///                        expFun_02     keeps its number
+/// ```
+///
+/// Gives those that have no numbers, and a name that another one has: the place of their model in the list, and of the
+/// other one in its file.
+pub fn name_apart(models: &mut [Vec<Declaration>]) -> Vec<(usize, Declaration, Place)> {
+    let mut next: HashMap<Function, usize> = HashMap::new();
+    for declaration in models.iter().flatten() {
+        let beyond = next.entry(declaration.function).or_default();
+        *beyond = (*beyond).max(number(&declaration.name) + 1);
+    }
+    let (mut taken, mut twice) = (HashMap::new(), Vec::new());
+    let declarations =
+        models.iter_mut().enumerate().flat_map(|(model, of)| of.iter_mut().map(move |d| (model, d)));
+    for (model, declaration) in declarations {
+        let place = declaration.place.clone();
+        let Some(first) = taken.get(&declaration.name) else {
+            taken.insert(declaration.name.clone(), place);
+            continue;
+        };
+        match next.get_mut(&declaration.function).filter(|_| declaration.function.is_numbered()) {
+            Some(next) => {
+                declaration.name = format!("{}_{next:02}", declaration.function.name());
+                *next += 1;
+                taken.insert(declaration.name.clone(), place);
+            }
+            None => twice.push((model, declaration.clone(), first.clone())),
+        }
+    }
+    twice
+}
+
+/// 3 of `GLP_03`; 0 of what has no number.
+fn number(name: &str) -> usize {
+    name[without_number(name).len()..].trim_start_matches('_').parse().unwrap_or(0)
 }
 
 /// `GLP` of `GLP_03`.

@@ -3,7 +3,7 @@
 //! Everything that can be found wrong is found in one go; a model is only made if nothing is.
 
 use crate::model::component::{Function, Package, Role, Semantics};
-use crate::model::declaration::{Broken, Declaration, DeclarationReader, Numbering};
+use crate::model::declaration::{Broken, Declaration, DeclarationReader, name_apart, subject};
 use crate::model::error::{
     Findings, ModelError, ModelErrorKind, ModelWarning, Subject, WarningKind, some_names,
 };
@@ -147,7 +147,7 @@ impl Loader<'_> {
     fn components(&mut self) {
         let package = if self.model.domain == Domain::Time1D { Package::Time } else { Package::Energy };
         let name = self.model.name.clone();
-        let (declarations, _) = self.declare(&name, package, None, &mut Numbering::default());
+        let (declarations, _) = self.declare(&name, package, None);
         self.broken = std::mem::take(&mut self.declared_wrong);
         self.model.components = self.add("", &declarations, 0);
         if package == Package::Time {
@@ -162,13 +162,12 @@ impl Loader<'_> {
         name: &str,
         package: Package,
         asked: Option<&Place>,
-        numbering: &mut Numbering,
     ) -> (Vec<Declaration>, Option<Place>) {
         let Some(entry) = self.library.find(name, asked, &mut self.findings) else {
             return (Vec::new(), None);
         };
         let (semantics, findings, broken) = (self.setup.semantics, &mut self.findings, Broken::default());
-        let mut reader = DeclarationReader { semantics, package, numbering, findings, broken };
+        let mut reader = DeclarationReader { semantics, package, findings, broken };
         let declarations = reader.read(name, &entry.place, &entry.node);
         self.declared_wrong = reader.broken;
         (declarations, Some(entry.place.clone()))
@@ -184,7 +183,7 @@ impl Loader<'_> {
         let target = setup.target.clone();
         let (declarations, place) = {
             let place = setup.place.as_ref();
-            self.declare(&setup.model, Package::Profile, place, &mut Numbering::default())
+            self.declare(&setup.model, Package::Profile, place)
         };
         let place = setup.place.clone().or(place);
         let kind = match self.model.find(&target) {
@@ -222,13 +221,16 @@ impl Loader<'_> {
     }
 
     fn dynamics(&mut self, setup: &DynamicsSetup) {
-        let mut numbering = Numbering::default();
         let mut lists = Vec::new();
         let mut place = setup.place.clone();
         for model in &setup.models {
-            let (declarations, at) = self.declare(model, Package::Time, setup.place.as_ref(), &mut numbering);
+            let (declarations, at) = self.declare(model, Package::Time, setup.place.as_ref());
             place = place.or(at);
             lists.push(declarations);
+        }
+        for (model, declaration, first) in name_apart(&mut lists) {
+            let subject = subject(&setup.models[model], &declaration.name, "");
+            self.fail(ModelErrorKind::DuplicateComponent { subject, first }, Some(&declaration.place));
         }
         let frequency = setup.frequency.filter(|f| *f != -1.0);
         let is_known = self.model.find(&setup.target).is_some();

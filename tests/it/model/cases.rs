@@ -1,6 +1,7 @@
 //! Recorded spectra, within 1e-10 absolute and relative.
 
 use super::recorded::{difference, floats, folder, id, model, theta};
+use cembra::backend::model::EvaluatorKind;
 use cembra::model::Model;
 use cembra::model::interpret;
 use serde_json::Value as Json;
@@ -56,6 +57,20 @@ fn spectra_of_the_interpreter() {
 #[test]
 fn spectra_of_semantics_0_9() {
     assert_eq!(check("legacy_0_9_3", interpreted), (9, 18));
+}
+
+/// Models at random: lines, backgrounds, time courses, kernels, subcycles, profiles and expressions; also outside of the
+/// bounds, and where components of several models would have one number.
+#[test]
+fn spectra_of_random_models() {
+    assert_eq!(check("random", interpreted), (39, 110));
+    assert_eq!(check("random", compiled), (39, 110));
+}
+
+fn compiled(model: &Model, theta: &[f64]) -> Vec<f64> {
+    let mut evaluator = EvaluatorKind::Compiled.open(model);
+    assert!(evaluator.fallback_reasons().is_empty(), "{:?}", evaluator.fallback_reasons());
+    evaluator.evaluate(theta).expect("theta is in order").to_vec()
 }
 
 #[test]
