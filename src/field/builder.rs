@@ -403,6 +403,12 @@ impl<'b> FieldRef<'b> {
         self.builder.node(FieldNode::ShiftAll(self.id, table))
     }
 
+    /// The value at one position of a local dimension.
+    #[must_use]
+    pub fn column(self, local: DimensionId, column: usize) -> FieldRef<'b> {
+        self.builder.node(FieldNode::Column(self.id, local, column))
+    }
+
     /// A reduction over a local dimension.
     #[must_use]
     pub fn reduce(self, op: FieldReduction, local: DimensionId) -> FieldRef<'b> {

@@ -414,6 +414,9 @@ impl FieldProblem {
             FieldProblem::NotDefined { operation, dtype } if operation == "/" && !is_float(*dtype) => {
                 Some("// divides integers and rounds down; float64(x) converts")
             }
+            FieldProblem::NotDefined { operation, dtype } if operation == "**" && !is_float(*dtype) => {
+                Some("the exponent of an integer is a number that is written there, at least 0")
+            }
             FieldProblem::UnknownName { role: "element type", .. } => {
                 Some("fields have float64, float32, int8 to int64, uint8 to uint64, and bool")
             }
@@ -424,10 +427,12 @@ impl FieldProblem {
                 }
                 "maximum" | "minimum" | "fmax" | "fmin" => "min(a, b) and max(a, b) are of two values",
                 "round" | "rint" => "floor(x + 0.5) rounds",
-                "isnan" => "x != x is true of NaN alone",
+                "power" => "x**y and pow(x, y) are powers",
+                "astype" => "the names of element types cast: float32(x)",
                 _ => {
-                    "there are abs, sqrt, exp, log, tanh, sin, cos, floor, min, max, pow, fmod, xor, where, concat_where, \
-                     broadcast, neighbor_sum, max_over, min_over, and element types"
+                    "there are abs, sqrt, cbrt, exp, log, gamma, floor, ceil, trunc, sin, cos, tan, arcsin, arccos, arctan, \
+                     sinh, cosh, tanh, arcsinh, arccosh, arctanh, isnan, isinf, isfinite, min, max, pow, fmod, xor, where, \
+                     concat_where, broadcast, neighbor_sum, max_over, min_over, and element types"
                 }
             }),
             FieldProblem::NoNeighbor { .. } | FieldProblem::MissingNeighbor { .. } => {
@@ -435,5 +440,21 @@ impl FieldProblem {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::expression::{FieldReduction, FieldUnary};
+
+    #[test]
+    fn the_hint_has_all_functions_of_one_value() {
+        let problem = FieldProblem::UnknownName { role: "function", name: "f".to_owned() };
+        let hint = problem.hint().expect("there is one");
+        let words: Vec<&str> = hint.split([' ', ',']).collect();
+        let unary = FieldUnary::ALL.iter().filter(|op| !matches!(op, FieldUnary::Neg | FieldUnary::Not));
+        let names = unary.map(|op| op.name()).chain(FieldReduction::ALL.iter().map(|op| op.name()));
+        assert_eq!(names.filter(|name| !words.contains(name)).collect::<Vec<_>>(), [""; 0]);
     }
 }

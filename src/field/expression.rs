@@ -85,8 +85,40 @@ functions! {
     Sin "sin",
     /// The cosine.
     Cos "cos",
+    /// The tangent.
+    Tan "tan",
+    /// The angle of a sine.
+    Arcsin "arcsin",
+    /// The angle of a cosine.
+    Arccos "arccos",
+    /// The angle of a tangent.
+    Arctan "arctan",
+    /// The hyperbolic sine.
+    Sinh "sinh",
+    /// The hyperbolic cosine.
+    Cosh "cosh",
+    /// The inverse of the hyperbolic sine.
+    Arcsinh "arcsinh",
+    /// The inverse of the hyperbolic cosine.
+    Arccosh "arccosh",
+    /// The inverse of the hyperbolic tangent.
+    Arctanh "arctanh",
+    /// The cube root.
+    Cbrt "cbrt",
+    /// The gamma function.
+    Gamma "gamma",
     /// The largest integer not above.
     Floor "floor",
+    /// The smallest integer not below.
+    Ceil "ceil",
+    /// The integer part.
+    Trunc "trunc",
+    /// True of NaN.
+    IsNan "isnan",
+    /// True of both infinities.
+    IsInf "isinf",
+    /// True of all numbers but NaN and the infinities.
+    IsFinite "isfinite",
     /// The other truth value.
     Not "not",
 }
@@ -106,13 +138,13 @@ functions! {
     FloorDiv "floordiv",
     /// Remainder of integers, with the sign of the divisor.
     Mod "mod",
-    /// Power of floats.
+    /// Power of floats, and of integers to an exponent that is a literal.
     Pow "pow",
     /// The smaller one; a NaN wins, of equal numbers the first.
     Min "min",
     /// The larger one; a NaN wins, of equal numbers the first.
     Max "max",
-    /// Remainder of floats, with the sign of the dividend.
+    /// Remainder with the sign of the dividend.
     Fmod "fmod",
     /// Less.
     Lt "lt",
@@ -233,6 +265,8 @@ pub enum IndexComparison {
     Ge,
     /// Equal.
     Eq,
+    /// Not equal.
+    Ne,
 }
 
 /// A term of a condition on an index. Terms stand behind their operands.
@@ -282,6 +316,8 @@ pub enum FieldNode {
     Gather(FieldNodeId, TableId, usize),
     /// The values at all columns of a table.
     ShiftAll(FieldNodeId, TableId),
+    /// The value at one position of a local dimension.
+    Column(FieldNodeId, DimensionId, usize),
     /// A reduction over a local dimension.
     Reduce(FieldReduction, FieldNodeId, DimensionId),
     /// The first value where the condition holds, else the second; each is needed only there.
@@ -301,6 +337,7 @@ impl FieldNode {
             | FieldNode::Broadcast(a, _)
             | FieldNode::Gather(a, ..)
             | FieldNode::ShiftAll(a, _)
+            | FieldNode::Column(a, ..)
             | FieldNode::Reduce(_, a, _) => ([a; 3], 1),
             FieldNode::Binary(_, a, b) | FieldNode::ConcatWhere(_, a, b) => ([a, b, b], 2),
             FieldNode::Where(a, b, c) => ([a, b, c], 3),

@@ -251,6 +251,7 @@ impl PointCondition {
                     IndexComparison::Gt => point > *bound,
                     IndexComparison::Ge => point >= *bound,
                     IndexComparison::Eq => point == *bound,
+                    IndexComparison::Ne => point != *bound,
                 },
                 PointTerm::And | PointTerm::Or => {
                     let (right, left) = (stack.pop().unwrap_or(false), stack.pop().unwrap_or(false));

@@ -8,7 +8,7 @@
 //! its entries.
 
 use crate::field::dimension::DimensionId;
-use crate::field::expression::{FieldId, FieldNode, FieldNodeId, TableId};
+use crate::field::expression::{FieldBound, FieldId, FieldNode, FieldNodeId, TableId};
 use crate::field::program::{FieldProgram, FieldStatement, FieldTarget};
 use crate::field::span::{ConditionPart, FieldSpan};
 use crate::field::types::FieldTypes;
@@ -180,6 +180,13 @@ fn through(program: &FieldProgram, node: &FieldNode, mut of: AllReaches) -> AllR
         FieldNode::Gather(_, table, _) | FieldNode::ShiftAll(_, table) => {
             let ways = vec![FieldReach::Table(*table)];
             of[program.tables[table.0].to.0] = Reaches { ways, spans: Vec::new() };
+        }
+        FieldNode::Column(_, local, column) => {
+            let column = i64::try_from(*column).unwrap_or(i64::MAX - 1);
+            let (first, end) = (FieldBound::literal(column), FieldBound::literal(column + 1));
+            let span = FieldSpan { of_all: false, first: vec![first], end: vec![end] };
+            let spans = vec![DomainPart { domain: span.clone(), span }];
+            of[local.0] = Reaches { ways: vec![FieldReach::Offsets(0, 0)], spans };
         }
         _ => {}
     }

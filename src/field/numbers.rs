@@ -50,7 +50,7 @@ impl Numbers<'_> {
             FieldNode::Gather(_, table, _) | FieldNode::ShiftAll(_, table) => {
                 below("table", table.0, program.tables.len())
             }
-            FieldNode::Reduce(_, _, dim) => self.dimension(*dim),
+            FieldNode::Reduce(_, _, dim) | FieldNode::Column(_, dim, _) => self.dimension(*dim),
             FieldNode::ConcatWhere(condition, ..) => self.condition(condition),
             _ => Ok(()),
         }

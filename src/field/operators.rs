@@ -1,44 +1,58 @@
 //! The operator of the machine for each operation on elements.
 
 use crate::field::expression::{FieldBinary, FieldUnary};
-use cembra_vm::builtins::{casts, unsigned};
+use cembra_vm::builtins::{bools, casts, math, trig, unsigned};
 use cembra_vm::value::ScalarType;
 
-pub(super) fn unary_operator(op: FieldUnary) -> &'static str {
-    match op {
-        FieldUnary::Neg => "math.neg",
-        FieldUnary::Abs => "math.abs",
-        FieldUnary::Sqrt => "math.sqrt",
-        FieldUnary::Exp => "math.exp",
-        FieldUnary::Log => "math.log",
-        FieldUnary::Tanh => "math.trig.tanh",
-        FieldUnary::Sin => "math.trig.sin",
-        FieldUnary::Cos => "math.trig.cos",
-        FieldUnary::Floor => "math.floor",
-        FieldUnary::Not => "bool.logical_not",
-    }
+/// None of what is made of several.
+pub(super) fn unary_operator(op: FieldUnary) -> Option<&'static str> {
+    Some(match op {
+        FieldUnary::Neg => math::NEG,
+        FieldUnary::Abs => math::ABS,
+        FieldUnary::Sqrt => math::SQRT,
+        FieldUnary::Exp => math::EXP,
+        FieldUnary::Log => math::LOG,
+        FieldUnary::Tanh => trig::TANH,
+        FieldUnary::Sin => trig::SIN,
+        FieldUnary::Cos => trig::COS,
+        FieldUnary::Tan => trig::TAN,
+        FieldUnary::Arcsin => trig::ASIN,
+        FieldUnary::Arccos => trig::ACOS,
+        FieldUnary::Arctan => trig::ATAN,
+        FieldUnary::Sinh => trig::SINH,
+        FieldUnary::Cosh => trig::COSH,
+        FieldUnary::Arcsinh => "math.trig.asinh",
+        FieldUnary::Arccosh => "math.trig.acosh",
+        FieldUnary::Arctanh => "math.trig.atanh",
+        FieldUnary::Cbrt => "math.cbrt",
+        FieldUnary::Floor => math::FLOOR,
+        FieldUnary::Ceil => math::CEIL,
+        FieldUnary::Trunc => "math.trunc",
+        FieldUnary::Not => bools::LOGICAL_NOT,
+        FieldUnary::IsNan | FieldUnary::IsInf | FieldUnary::IsFinite | FieldUnary::Gamma => return None,
+    })
 }
 
 pub(super) fn binary_operator(op: FieldBinary) -> &'static str {
     match op {
-        FieldBinary::Add => "math.add",
-        FieldBinary::Sub => "math.subtract",
-        FieldBinary::Mul => "math.multiply",
-        FieldBinary::Div => "math.divide",
-        FieldBinary::FloorDiv => "math.floordiv",
-        FieldBinary::Mod => "math.mod",
-        FieldBinary::Pow => "math.pow",
-        FieldBinary::Min => "math.minimum",
-        FieldBinary::Max => "math.maximum",
+        FieldBinary::Add => math::ADD,
+        FieldBinary::Sub => math::SUBTRACT,
+        FieldBinary::Mul => math::MULTIPLY,
+        FieldBinary::Div => math::DIVIDE,
+        FieldBinary::FloorDiv => math::FLOORDIV,
+        FieldBinary::Mod => math::MOD,
+        FieldBinary::Pow => math::POW,
+        FieldBinary::Min => math::MINIMUM,
+        FieldBinary::Max => math::MAXIMUM,
         FieldBinary::Fmod => "math.fmod",
-        FieldBinary::Lt => "bool.less",
-        FieldBinary::Le => "bool.less_equal",
+        FieldBinary::Lt => bools::LESS,
+        FieldBinary::Le => bools::LESS_EQUAL,
         FieldBinary::Gt => "bool.greater",
         FieldBinary::Ge => "bool.greater_equal",
-        FieldBinary::Eq => "bool.equal",
-        FieldBinary::Ne | FieldBinary::Xor => "bool.not_equal",
-        FieldBinary::And => "bool.logical_and",
-        FieldBinary::Or => "bool.logical_or",
+        FieldBinary::Eq => bools::EQUAL,
+        FieldBinary::Ne | FieldBinary::Xor => bools::NOT_EQUAL,
+        FieldBinary::And => bools::LOGICAL_AND,
+        FieldBinary::Or => bools::LOGICAL_OR,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::expr;
 use crate::field::element::held_as;
 use crate::field::error::{FieldProblem, Stop};
-use crate::field::expression::FieldNode;
+use crate::field::expression::{FieldNode, TableId};
 use crate::field::geometry::outside;
 use crate::field::place::{Coordinate, PointList};
 use crate::field::points::PointRange;
@@ -68,6 +68,31 @@ impl BoxLowering<'_> {
         Ok(self.leaf(StageSource::Field(read), qtype)?)
     }
 
+    /// Checks that a table has these rows.
+    pub(super) fn check_rows(&self, table: TableId, rows: &[i64]) -> Result<(), FieldProblem> {
+        let (declared, entries) = (&self.program.tables[table.0], &self.geometry.tables[table.0]);
+        let has = PointRange { first: declared.origin, end: declared.origin + entries.rows() as i64 };
+        match rows.iter().find(|row| **row < has.first || **row >= has.end) {
+            None => Ok(()),
+            Some(_) => Err(FieldProblem::OutOfDomain {
+                field: format!("table {}", declared.name),
+                dimension: self.program.dim_name(declared.from).to_owned(),
+                needed_first: rows.iter().copied().min().unwrap_or(0),
+                needed_end: rows.iter().copied().max().unwrap_or(0).saturating_add(1),
+                first: has.first,
+                end: has.end,
+            }),
+        }
+    }
+
+    /// The entry of a row that the table has; nothing for a missing neighbour.
+    pub(super) fn entry(&self, table: TableId, row: i64, column: usize) -> Option<i64> {
+        let declared = &self.program.tables[table.0];
+        let entry = self.geometry.tables[table.0].entry((row - declared.origin) as usize, column);
+        (declared.skip != Some(entry)).then_some(entry)
+    }
+
+    /// A value at a column of a table.
     /// Checks that a field has the points of a list.
     fn check_points(
         &self,

@@ -38,6 +38,10 @@ impl ConditionPart {
     pub fn of(condition: &IndexCondition) -> [ConditionPart; 2] {
         let from = |bound: FieldBound| ConditionPart { first: vec![bound], ..ConditionPart::default() };
         let below = |bound: FieldBound| ConditionPart { end: vec![bound], ..ConditionPart::default() };
+        let equal = |bound: &FieldBound| {
+            let others = ConditionPart { without: vec![bound.clone()], ..ConditionPart::default() };
+            [from(bound.clone()).both(below(bound.moved(1))), others]
+        };
         let mut stack: Vec<[ConditionPart; 2]> = Vec::new();
         for term in &condition.terms {
             let parts = match term {
@@ -46,10 +50,10 @@ impl ConditionPart {
                     IndexComparison::Le => [below(bound.moved(1)), from(bound.moved(1))],
                     IndexComparison::Gt => [from(bound.moved(1)), below(bound.moved(1))],
                     IndexComparison::Ge => [from(bound.clone()), below(bound.clone())],
-                    IndexComparison::Eq => {
-                        let without = vec![bound.clone()];
-                        let others = ConditionPart { without, ..ConditionPart::default() };
-                        [from(bound.clone()).both(below(bound.moved(1))), others]
+                    IndexComparison::Eq => equal(bound),
+                    IndexComparison::Ne => {
+                        let [point, others] = equal(bound);
+                        [others, point]
                     }
                 },
                 IndexTerm::And | IndexTerm::Or => {

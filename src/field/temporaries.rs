@@ -30,7 +30,7 @@
 //! 3. Operations that may raise are not kept, because of those corners.
 
 use crate::expr;
-use crate::field::element::{has_all, held_as};
+use crate::field::element::{has_all, held_as, is_float};
 use crate::field::error::Stop;
 use crate::field::expression::{FieldBinary, FieldNode, FieldNodeId, FieldUnary};
 use crate::field::place::{Coordinate, PlaceId};
@@ -116,8 +116,10 @@ fn is_plain(program: &FieldProgram, types: &FieldTypes, id: FieldNodeId) -> bool
         | FieldNode::Field(_)
         | FieldNode::Shift(..)
         | FieldNode::Broadcast(..)
-        | FieldNode::Unary(..)
         | FieldNode::Where(..) => true,
+        FieldNode::Unary(op, _) => *op != FieldUnary::Gamma,
+        // A remainder of integers raises if the divisor is zero.
+        FieldNode::Binary(FieldBinary::Fmod, a, _) => types.get(*a).is_some_and(|of| is_float(of.dtype)),
         FieldNode::Binary(op, ..) => !matches!(op, FieldBinary::FloorDiv | FieldBinary::Mod),
         FieldNode::Cast(a, dtype) => {
             let from = types.get(*a).map(|of| of.dtype);
@@ -126,6 +128,7 @@ fn is_plain(program: &FieldProgram, types: &FieldTypes, id: FieldNodeId) -> bool
         FieldNode::Carry(..)
         | FieldNode::Gather(..)
         | FieldNode::ShiftAll(..)
+        | FieldNode::Column(..)
         | FieldNode::Reduce(..)
         | FieldNode::ConcatWhere(..) => false,
     }
@@ -139,7 +142,9 @@ fn is_operation(node: &FieldNode) -> bool {
 fn cost(node: &FieldNode) -> usize {
     match node {
         FieldNode::Unary(op, _) => match op {
-            FieldUnary::Neg | FieldUnary::Abs | FieldUnary::Not | FieldUnary::Floor => 1,
+            FieldUnary::Neg | FieldUnary::Abs | FieldUnary::Not => 1,
+            FieldUnary::Floor | FieldUnary::Ceil | FieldUnary::Trunc => 1,
+            FieldUnary::IsNan | FieldUnary::IsInf | FieldUnary::IsFinite => 1,
             FieldUnary::Sqrt => LONG,
             _ => LONGEST,
         },

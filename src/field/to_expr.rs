@@ -26,6 +26,7 @@ use crate::field::program::FieldProgram;
 use crate::field::stage::{StageInput, StageResult, StageSource};
 use crate::field::types::FieldTypes;
 use crate::field::written::WrittenFields;
+use cembra_vm::builtins::nd::shape;
 use cembra_vm::value::budget::Account;
 use cembra_vm::value::{NdType, QType, ScalarType, ScalarValue, Value};
 use hashbrown::HashMap;
@@ -261,6 +262,10 @@ impl<'p> BoxLowering<'p> {
                 })?;
                 (vec![self.gathered(*a, place, *table, column)?], Combine::Same)
             }
+            FieldNode::Column(a, local, column) => {
+                let place = self.places.with(place, *local, Coordinate::Fixed(*column as i64));
+                (vec![self.key(*a, place)], Combine::Same)
+            }
             FieldNode::Reduce(op, a, local) => {
                 let table = program.table_of(*local).expect("the program was checked");
                 self.reduced(*op, *a, place, table)?
@@ -282,31 +287,6 @@ impl<'p> BoxLowering<'p> {
         }
     }
 
-    /// Checks that a table has these rows.
-    fn check_rows(&self, table: TableId, rows: &[i64]) -> Result<(), FieldProblem> {
-        let (declared, entries) = (&self.program.tables[table.0], &self.geometry.tables[table.0]);
-        let has = PointRange { first: declared.origin, end: declared.origin + entries.rows() as i64 };
-        match rows.iter().find(|row| **row < has.first || **row >= has.end) {
-            None => Ok(()),
-            Some(_) => Err(FieldProblem::OutOfDomain {
-                field: format!("table {}", declared.name),
-                dimension: self.program.dim_name(declared.from).to_owned(),
-                needed_first: rows.iter().copied().min().unwrap_or(0),
-                needed_end: rows.iter().copied().max().unwrap_or(0).saturating_add(1),
-                first: has.first,
-                end: has.end,
-            }),
-        }
-    }
-
-    /// The entry of a row that the table has; nothing for a missing neighbour.
-    fn entry(&self, table: TableId, row: i64, column: usize) -> Option<i64> {
-        let declared = &self.program.tables[table.0];
-        let entry = self.geometry.tables[table.0].entry((row - declared.origin) as usize, column);
-        (declared.skip != Some(entry)).then_some(entry)
-    }
-
-    /// A value at a column of a table.
     fn gathered(
         &mut self,
         id: FieldNodeId,
@@ -463,13 +443,13 @@ impl<'p> BoxLowering<'p> {
         match combine {
             Combine::Leaf(node) => Ok(*node),
             Combine::Same => Ok(operands[0]),
-            Combine::Where => self.apply("nd.where", operands),
+            Combine::Where => self.apply(shape::WHERE, operands),
             Combine::Unary(op, dtype) => self.unary(*op, *dtype, operands[0]),
             Combine::Binary(op, dtype) => self.binary(*op, *dtype, operands),
             Combine::Cast(from, to) => self.cast(*from, *to, operands[0]),
             Combine::Masked(axis, mask) => {
                 let mask = self.mask(*axis, mask.clone())?;
-                self.apply("nd.where", &[mask, operands[0], operands[1]])
+                self.apply(shape::WHERE, &[mask, operands[0], operands[1]])
             }
             Combine::Reduce(op, dtype, axis, steps) => {
                 let zero = self.literal(&ScalarValue::zero(held_as(*dtype)))?;
@@ -482,11 +462,11 @@ impl<'p> BoxLowering<'p> {
                     let mut next = self.reduce(*op, *dtype, &[before, *operand])?;
                     if let (Some(seen), true) = (seen, *op != FieldReduction::Sum) {
                         let seen = self.mask(*axis, seen.clone())?;
-                        next = self.apply("nd.where", &[seen, next, *operand])?;
+                        next = self.apply(shape::WHERE, &[seen, next, *operand])?;
                     }
                     if let Some(counts) = counts {
                         let counts = self.mask(*axis, counts.clone())?;
-                        next = self.apply("nd.where", &[counts, next, before])?;
+                        next = self.apply(shape::WHERE, &[counts, next, before])?;
                     }
                     result = Some(next);
                 }

@@ -3,7 +3,7 @@
 //! Operands of one operation have one element type, dimensions are joined, and a value has at most one local dimension.
 
 use crate::field::dimension::{DimensionKind, DimensionSet};
-use crate::field::element::{FIELD_DTYPES, is_float};
+use crate::field::element::{FIELD_DTYPES, FieldLiteral, integer_of, is_float};
 use crate::field::error::{FieldError, FieldProblem};
 use crate::field::expression::{FieldBinary, FieldBound, FieldNode, FieldNodeId, FieldUnary, TableId};
 use crate::field::expression::{IndexCondition, IndexTerm};
@@ -84,14 +84,18 @@ impl FieldTypes {
             FieldNode::Unary(op, a) => {
                 let of = self.of(*a);
                 match unary_takes(*op, of.dtype) {
+                    true if is_predicate(*op) => Ok(FieldNodeType { dtype: ScalarType::Boolean, ..of }),
                     true => Ok(of),
                     false => Err(not_defined(op.name(), of.dtype)),
                 }
             }
-            FieldNode::Binary(op, a, b) => {
-                let (a, b) = (self.of(*a), self.of(*b));
+            FieldNode::Binary(op, left, right) => {
+                let (a, b) = (self.of(*left), self.of(*right));
                 same_dtype(binary_symbol(*op), a.dtype, b.dtype)?;
-                if !binary_takes(*op, a.dtype) {
+                let exponent = |literal: &FieldLiteral| integer_exponent(literal).is_some();
+                let is_power = *op == FieldBinary::Pow
+                    && matches!(program.nodes.get(*right), FieldNode::Literal(literal) if exponent(literal));
+                if !binary_takes(*op, a.dtype) && !is_power {
                     return Err(not_defined(binary_symbol(*op), a.dtype));
                 }
                 let dtype = if is_truth(*op) { ScalarType::Boolean } else { a.dtype };
@@ -152,6 +156,22 @@ impl FieldTypes {
                     return Err(FieldProblem::LocalDimension { what });
                 }
                 Ok(FieldNodeType { dims: of.dims.with(program.tables[table.0].local), ..of })
+            }
+            FieldNode::Column(a, local, column) => {
+                let of = self.not_carried(*a, "a column")?;
+                let name = program.dim_name(*local);
+                if program.dim_kind(*local) != DimensionKind::Local || !of.dims.contains(*local) {
+                    let dims = program.dim_names(of.dims);
+                    let what = format!("a column of {name} of a value with the dimensions {dims}");
+                    return Err(FieldProblem::LocalDimension { what });
+                }
+                if let Some(table) = program.table_of(*local).map(|table| &program.tables[table.0])
+                    && *column >= table.width
+                {
+                    let (table, width) = (table.name.to_string(), table.width);
+                    return Err(FieldProblem::TableColumn { table, width, column: *column });
+                }
+                Ok(FieldNodeType { dims: of.dims.without(*local), ..of })
             }
             FieldNode::Reduce(op, a, local) => {
                 let of = self.not_carried(*a, op.name())?;
@@ -316,12 +336,27 @@ fn unary_takes(op: FieldUnary, dtype: ScalarType) -> bool {
     }
 }
 
+/// Greatest exponent of a power of integers, which is made of at most 40 products.
+const GREATEST_EXPONENT: i128 = 1 << 20;
+
+/// The exponent of a power of integers: a number that is written there and is not negative.
+pub(crate) fn integer_exponent(literal: &FieldLiteral) -> Option<u32> {
+    let exponent = integer_of(literal.value(), literal.dtype())?;
+    u32::try_from(exponent).ok().filter(|exponent| i128::from(*exponent) <= GREATEST_EXPONENT)
+}
+
+/// True for functions of a number whose result is a truth value.
+fn is_predicate(op: FieldUnary) -> bool {
+    matches!(op, FieldUnary::IsNan | FieldUnary::IsInf | FieldUnary::IsFinite)
+}
+
 fn binary_takes(op: FieldBinary, dtype: ScalarType) -> bool {
     match op {
         FieldBinary::Add | FieldBinary::Sub | FieldBinary::Mul | FieldBinary::Min | FieldBinary::Max => {
             is_number(dtype)
         }
-        FieldBinary::Div | FieldBinary::Pow | FieldBinary::Fmod => is_float(dtype),
+        FieldBinary::Fmod => is_number(dtype),
+        FieldBinary::Div | FieldBinary::Pow => is_float(dtype),
         FieldBinary::FloorDiv | FieldBinary::Mod => is_number(dtype) && !is_float(dtype),
         FieldBinary::Lt | FieldBinary::Le | FieldBinary::Gt | FieldBinary::Ge => is_number(dtype),
         FieldBinary::Eq | FieldBinary::Ne => true,

@@ -254,6 +254,11 @@ impl<'p> Reading<'p> {
                 let column = column.as_u64().and_then(|column| usize::try_from(column).ok());
                 FieldNode::Gather(value, self.table(&text(table)?)?, column.ok_or_else(wrong)?)
             }
+            ("column", [local, column]) => {
+                let column = column.as_u64().and_then(|column| usize::try_from(column).ok());
+                let local = dimension(self.program, &text(local)?)?;
+                FieldNode::Column(value, local, column.ok_or_else(wrong)?)
+            }
             ("shift_all", [table]) => FieldNode::ShiftAll(value, self.table(&text(table)?)?),
             (_, [local]) => {
                 let reduction = FieldReduction::from_name(head).ok_or_else(wrong)?;
@@ -299,9 +304,10 @@ impl<'p> Reading<'p> {
             "gt" => IndexComparison::Gt,
             "ge" => IndexComparison::Ge,
             "eq" => IndexComparison::Eq,
+            "ne" => IndexComparison::Ne,
             other => {
                 let what = format!(
-                    "`{other}` in a condition of concat_where, which has lt, le, gt, ge, eq, and, or"
+                    "`{other}` in a condition of concat_where, which has lt, le, gt, ge, eq, ne, and, or"
                 );
                 return Err(syntax(what));
             }
@@ -327,7 +333,7 @@ fn places_of_values(head: &str, parts: usize) -> Range<usize> {
     match (head, parts) {
         ("where", 3) => 0..3,
         ("concat_where", 3) => 1..3,
-        ("shift" | "cast" | "broadcast" | "shift_all", 2) | ("gather", 3) => 0..1,
+        ("shift" | "cast" | "broadcast" | "shift_all", 2) | ("gather" | "column", 3) => 0..1,
         (_, 2) if FieldBinary::from_name(head).is_some() => 0..2,
         (_, 2) if FieldReduction::from_name(head).is_some() => 0..1,
         (_, 1) if FieldUnary::from_name(head).is_some() => 0..1,

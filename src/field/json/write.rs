@@ -237,6 +237,9 @@ impl<'p> Writing<'p> {
             FieldNode::ShiftAll(a, table) => {
                 json!(["shift_all", of(a), &*program.tables[table.0].name])
             }
+            FieldNode::Column(a, local, column) => {
+                json!(["column", of(a), program.dim_name(*local), column])
+            }
             FieldNode::Reduce(op, a, local) => json!([op.name(), of(a), program.dim_name(*local)]),
             FieldNode::ConcatWhere(condition, a, b) => {
                 json!(["concat_where", condition_json(program, condition), of(a), of(b)])
@@ -288,6 +291,7 @@ fn condition_json(program: &FieldProgram, condition: &IndexCondition) -> Json {
                     IndexComparison::Gt => "gt",
                     IndexComparison::Ge => "ge",
                     IndexComparison::Eq => "eq",
+                    IndexComparison::Ne => "ne",
                 };
                 let right = match bound.0[..] {
                     [BoundTerm::Literal(value)] => json!(["lit", value, "int32"]),

@@ -88,6 +88,9 @@ impl Printer<'_> {
                 FieldNode::ShiftAll(a, table) => {
                     call(format!("{}.neighbors({})", operand(a), self.table(*table)))
                 }
+                FieldNode::Column(a, local, column) => {
+                    call(format!("{}.column({}, {column})", operand(a), self.dim(*local)))
+                }
                 FieldNode::Reduce(op, a, local) => {
                     let word = self.import("FieldReduction");
                     call(format!("{}.reduce({word}::{op:?}, {})", operand(a), self.dim(*local)))

@@ -155,8 +155,14 @@ impl<'t> Parser<'t> {
         Ok(operand)
     }
 
-    /// What stands between index brackets: shifts, or one table.
+    /// What stands between index brackets: shifts, one table, or one column.
     fn index(&mut self, node: FieldNodeId, start: Span) -> Parsed<FieldNodeId> {
+        if self.peek_after(1) == Token::Symbol("=") {
+            let local = self.dimension()?;
+            self.advance();
+            let column = self.column()?;
+            return self.add(FieldNode::Column(node, local, column), start);
+        }
         if let Token::Name(name) | Token::Quoted(name) = self.peek()
             && let Some(table) = self.program.table(name)
         {
@@ -164,12 +170,7 @@ impl<'t> Parser<'t> {
             if !self.takes("[") {
                 return self.add(FieldNode::ShiftAll(node, table), start);
             }
-            let span = self.span();
-            let column = usize::try_from(self.integer()?);
-            let column = column.map_err(|_| {
-                let what = "a column of a table is 0 or more".to_owned();
-                FieldError::at(FieldProblem::Syntax { what }, span)
-            })?;
+            let column = self.column()?;
             self.expect("]", "behind a column")?;
             return self.add(FieldNode::Gather(node, table, column), start);
         }
@@ -206,6 +207,15 @@ impl<'t> Parser<'t> {
             true => Ok(node),
             false => self.add(FieldNode::Shift(node, offsets), start),
         }
+    }
+
+    /// The number of a column.
+    fn column(&mut self) -> Parsed<usize> {
+        let span = self.span();
+        usize::try_from(self.integer()?).map_err(|_| {
+            let what = "a column of a table is 0 or more".to_owned();
+            FieldError::at(FieldProblem::Syntax { what }, span)
+        })
     }
 
     fn atom(&mut self) -> Parsed<Operand> {
@@ -324,8 +334,8 @@ impl<'t> Parser<'t> {
                 let (a, b) = self.alike(a, b)?;
                 FieldNode::Binary(op, a, b)
             }
-            "abs" | "sqrt" | "exp" | "log" | "tanh" | "sin" | "cos" | "floor" => {
-                let op = FieldUnary::from_name(name).expect("these are functions of one operand");
+            _ if unary_function(name).is_some() => {
+                let op = unary_function(name).expect("it was found");
                 let [a] = self.arguments()?;
                 FieldNode::Unary(op, self.fixed(a, None)?)
             }
@@ -386,6 +396,11 @@ impl<'t> Parser<'t> {
         let _ = self.types.extend(&self.program);
         Ok(id)
     }
+}
+
+/// A function of one operand that is written with brackets.
+fn unary_function(name: &str) -> Option<FieldUnary> {
+    FieldUnary::from_name(name).filter(|op| !matches!(op, FieldUnary::Neg | FieldUnary::Not))
 }
 
 /// A number as the machine holds it for an element type; none if there is none, if it is too large, or if nothing of it is left.

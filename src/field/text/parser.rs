@@ -355,7 +355,12 @@ impl<'t> Parser<'t> {
                 Token::Symbol(">") => IndexComparison::Gt,
                 Token::Symbol(">=") => IndexComparison::Ge,
                 Token::Symbol("==") => IndexComparison::Eq,
-                _ => return Err(self.wrong("`<`, `<=`, `>`, `>=` or `==` is expected behind a dimension")),
+                Token::Symbol("!=") => IndexComparison::Ne,
+                _ => {
+                    return Err(
+                        self.wrong("`<`, `<=`, `>`, `>=`, `==` or `!=` is expected behind a dimension")
+                    );
+                }
             };
             self.advance();
             terms.push(IndexTerm::Compare(comparison, self.bound()?));

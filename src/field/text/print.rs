@@ -281,6 +281,10 @@ impl Printer<'_> {
                 let table = quoted(&program.tables[table.0].name);
                 (format!("{}[{table}]", self.expression(*a, 9, None)), 9)
             }
+            FieldNode::Column(a, local, column) => {
+                let local = quoted(program.dim_name(*local));
+                (format!("{}[{local}={column}]", self.expression(*a, 9, None)), 9)
+            }
             FieldNode::Reduce(op, a, local) => {
                 let local = quoted(program.dim_name(*local));
                 (format!("{}({}, {local})", op.name(), self.expression(*a, 0, None)), 9)
@@ -384,6 +388,7 @@ fn condition_text(program: &FieldProgram, condition: &IndexCondition) -> String 
                     IndexComparison::Gt => ">",
                     IndexComparison::Ge => ">=",
                     IndexComparison::Eq => "==",
+                    IndexComparison::Ne => "!=",
                 };
                 (format!("{dim} {symbol} {}", bound_text(program, bound)), 3)
             }

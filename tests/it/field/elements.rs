@@ -85,7 +85,10 @@ fn operations_have_the_numbers_of_their_type() {
         for op in ["lt", "le", "gt", "ge", "eq", "ne"] {
             values.push(("bool", json!([op, of("a"), of("b")])));
         }
-        for op in ["floordiv", "mod"] {
+        for exponent in [0, 1, 2, 3, 7, 8] {
+            values.push((dtype, json!(["pow", of("a"), ["lit", exponent, dtype]])));
+        }
+        for op in ["floordiv", "mod", "fmod"] {
             values.push((dtype, json!([op, of("c"), of("d")])));
         }
         for op in ["neg", "abs"] {
@@ -171,4 +174,66 @@ fn buffers_hold_narrow_elements_that_are_numbers_of_their_type() {
     assert_eq!(text(outside), "-1 is no uint8");
     let other = buffer(vec![0, 0]).of_dtype(ScalarType::Uint32);
     assert_eq!(text(other), "what holds uint32 is int32, not int64");
+}
+
+/// Numbers and their gamma function, poles and both ends of what does not overflow among them.
+const GAMMA: [(f64, f64); 22] = [
+    (0.0, f64::INFINITY),
+    (-0.0, f64::NEG_INFINITY),
+    (-1.0, f64::NAN),
+    (-2.0, f64::NAN),
+    (f64::INFINITY, f64::INFINITY),
+    (f64::NEG_INFINITY, f64::NAN),
+    (f64::NAN, f64::NAN),
+    (0.5, 1.7724538509055159),
+    (-0.5, -3.5449077018110318),
+    (-1.5, 2.363271801207355),
+    (1.0, 1.0),
+    (5.0, 24.0),
+    (23.5, 5.361303587544414e+21),
+    (170.0, 4.269068009004706e+304),
+    (171.5, 9.483367566824803e+307),
+    (171.624_376_956_302_7, 1.797_693_134_862_23e308),
+    (171.63, f64::INFINITY),
+    (-100.5, -3.353690819807678e-159),
+    (-171.5, 1.931_626_543_171_2e-310),
+    (5e-309, f64::INFINITY),
+    (-5e-309, f64::NEG_INFINITY),
+    (1e-300, 9.999999999999999e+299),
+];
+
+#[test]
+fn the_gamma_function_has_a_value_everywhere() {
+    let nearly = |found: f64, expected: f64, relative: f64| {
+        found.to_bits() == expected.to_bits()
+            || found.is_nan() && expected.is_nan()
+            || (found - expected).abs() <= relative * expected.abs()
+    };
+    let as_json = |x: f64| if x.is_finite() { json!(x) } else { json!(x.to_string().to_lowercase()) };
+    for (dtype, relative) in [("float64", 1e-14), ("float32", 1e-7)] {
+        let held = |x: f64| if dtype == "float32" { f64::from(x as f32) } else { x };
+        // What FLOAT32 does not have is another number there.
+        let pairs: Vec<(f64, f64)> = GAMMA
+            .iter()
+            .copied()
+            .filter(|(x, _)| dtype == "float64" || f64::from(*x as f32) == *x || x.is_nan())
+            .collect();
+        let cells: Vec<Json> = pairs.iter().map(|(x, _)| as_json(*x)).collect();
+        let inputs = [("x".to_owned(), row(dtype, &cells))].into_iter().collect();
+        let values = vec![(dtype.to_owned(), json!(["gamma", ["ref", "x"]]), cells.len())];
+        let case = case(inputs, values);
+        for tier in [FieldTier::Interpreter, FieldTier::Steps, FieldTier::Jit] {
+            let found = case_on(&tier, &case).unwrap_or_else(|class| panic!("{tier:?}: {class}"));
+            let found = found["y0"]["data"].as_array().expect("a list");
+            for ((x, expected), cell) in pairs.iter().zip(found) {
+                let cell = cell
+                    .as_f64()
+                    .unwrap_or_else(|| cell.as_str().expect("a word").parse().expect("a number"));
+                assert!(
+                    nearly(cell, held(*expected), relative),
+                    "{dtype}, {tier:?}: gamma({x}) is {cell}, not {expected}"
+                );
+            }
+        }
+    }
 }

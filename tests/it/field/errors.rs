@@ -75,6 +75,7 @@ fn what_is_outside_is_named_with_numbers() {
             "out[I=0:1, K=0:4] = u[I-2147483647]",
             "statement 1 (`out`): `u` is needed on I -2147483647:-2147483646 and has 0:6",
         ),
+        ("ni = fmod(where(s > 0, int32(2), 1), 0)", "statement 1 (`ni`): division by zero, at I = 0"),
         ("out = concat_where(K == 0, u, u[K+1])", "statement 1 (`out`): `u` is needed on K 2:5 and has 0:4"),
         (
             "ci = c[C2C[0]]",
@@ -101,6 +102,25 @@ fn what_is_outside_is_named_with_numbers() {
     for (statements, expected) in cases {
         let error = run(statements).expect_err(statements);
         assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn columns_and_powers_that_there_are_not_are_refused() {
+    let cases = [
+        (
+            "ci = c[C2C[0]]\nci = c[C2C][C2C=2]",
+            "statement 2 (`ci`): table `C2C` has 2 columns; column 2 is read",
+        ),
+        ("ci = c[C2C=0]", "statement 1 (`ci`): a column of C2C of a value with the dimensions [Cell]"),
+        ("ci = c[Cell=0]", "statement 1 (`ci`): a column of Cell of a value with the dimensions [Cell]"),
+        ("ni = broadcast(int32(3), I)**-1", "statement 1 (`ni`): ** is not defined for int32"),
+        ("ni = broadcast(m, I)**m", "statement 1 (`ni`): ** is not defined for int32"),
+        ("ni = isnan(s)", "statement 1 (`ni`): the value for `ni` is bool, not int32"),
+    ];
+    for (statements, expected) in cases {
+        let errors = parse_field_program(&format!("{FIELDS}{statements}\n")).expect_err(statements);
+        assert_eq!(errors[0].to_string(), expected);
     }
 }
 

@@ -314,7 +314,10 @@ impl Generator {
             30..35 => self.division(depth, dims),
             35..42 => {
                 let (a, of) = self.value(depth - 1, dims);
-                let op = if self.dtype.starts_with("float") && self.chance(30) { "floor" } else { "abs" };
+                let op = match self.dtype.starts_with("float") && self.chance(30) {
+                    true => *self.rng.choice(&["floor", "ceil", "trunc"]).expect("a list"),
+                    false => "abs",
+                };
                 let op = if self.chance(40) { "neg" } else { op };
                 (json!([op, a]), of)
             }
@@ -357,7 +360,10 @@ impl Generator {
         let (a, of) = self.value(depth - 1, dims);
         match self.dtype {
             dtype if !dtype.starts_with("float") => {
-                let op = if self.rng.bool() { "floordiv" } else { "mod" };
+                if self.chance(25) {
+                    return (json!(["pow", a, ["lit", self.rng.u32(0..6), dtype]]), of);
+                }
+                let op = *self.rng.choice(&["floordiv", "mod", "fmod"]).expect("a list");
                 let divisors = if dtype.starts_with('u') { [7, 1, 2, 5] } else { [-3, -2, 2, 5] };
                 let divisor = *self.rng.choice(&divisors).expect("a list");
                 (json!([op, a, ["lit", divisor, dtype]]), of)
@@ -374,6 +380,10 @@ impl Generator {
         let ((a, mut of), (b, other)) = (self.value(depth, dims), self.value(depth, dims));
         of.extend(other);
         let mut condition = json!([op, a, b]);
+        if self.dtype.starts_with("float") && self.chance(10) {
+            let op = *self.rng.choice(&["isnan", "isinf", "isfinite"]).expect("a list");
+            condition = json!(["and", condition, [op, a]]);
+        }
         if self.chance(30) {
             condition = json!(["not", condition]);
         }
@@ -399,7 +409,7 @@ impl Generator {
         let ((a, mut of), (b, other)) = (self.value(depth - 1, dims), self.value(depth - 1, dims));
         of.extend(other);
         of.insert(dim);
-        let op = *self.rng.choice(&["lt", "le", "gt", "ge", "eq"]).expect("a list");
+        let op = *self.rng.choice(&["lt", "le", "gt", "ge", "eq", "ne"]).expect("a list");
         let bound = self.rng.i64(-1..4);
         let mut condition = json!([op, ["dim", dim], ["lit", bound, "int32"]]);
         if self.chance(30) {
@@ -411,6 +421,12 @@ impl Generator {
 
     fn neighbors(&mut self, depth: u32, dims: &[&'static str]) -> Made {
         let is_cell = dims.contains(&"Cell");
+        if is_cell && self.chance(10) {
+            let (mut value, mut of) = self.value(depth - 1, dims);
+            of.insert("Cell");
+            value = json!(["add", value, ["ref", "w"]]);
+            return (json!(["column", value, "C2E", self.rng.usize(0..4)]), of);
+        }
         let (table, to, width) = match (is_cell, self.rng.bool()) {
             (true, true) => ("C2E", "Edge", 4),
             (true, false) => ("C2C", "Cell", 4),

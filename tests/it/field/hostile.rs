@@ -182,8 +182,8 @@ fn what_the_form_has_not_is_named() {
     let message = |expression: Json| run_case(&case(&expression)).expect_err("no program").to_string();
     let x = json!(["ref", "x"]);
     assert_eq!(
-        message(json!(["concat_where", ["ne", ["dim", "I"], ["lit", 1, "int32"]], x, x])),
-        "statement 1 (`y`): `ne` in a condition of concat_where, which has lt, le, gt, ge, eq, and, or"
+        message(json!(["concat_where", ["xor", ["dim", "I"], ["lit", 1, "int32"]], x, x])),
+        "statement 1 (`y`): `xor` in a condition of concat_where, which has lt, le, gt, ge, eq, ne, and, or"
     );
     assert_eq!(
         message(json!(["neg", ["tuple", x, x]])),

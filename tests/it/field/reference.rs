@@ -306,6 +306,11 @@ impl<'j> Reference<'j> {
                 let column = json[3].as_u64().expect("a column") as usize;
                 self.value(&json[1], &self.neighbor(text(2), column, point)?, names)
             }
+            "column" => {
+                let mut at = point.clone();
+                at.insert(text(2).to_owned(), (json[3].as_i64().expect("a column"), false));
+                self.value(&json[1], &at, names)
+            }
             "shift_all" => {
                 let local = self.table(text(2))["local"].as_str().expect("a dimension");
                 let column = point[local].0 as usize;
@@ -410,6 +415,7 @@ impl<'j> Reference<'j> {
             "le" => index <= bound,
             "gt" => index > bound,
             "ge" => index >= bound,
+            "ne" => index != bound,
             _ => index == bound,
         }
     }
@@ -507,6 +513,15 @@ fn cast(value: Cell, to: &str) -> Cell {
     }
 }
 
+/// What is asked of a float.
+fn predicate(op: &str, value: f64) -> Cell {
+    Cell::Bool(match op {
+        "isnan" => value.is_nan(),
+        "isinf" => value.is_infinite(),
+        _ => value.is_finite(),
+    })
+}
+
 fn unary(op: &str, value: Cell) -> Cell {
     macro_rules! float {
         ($value:expr) => {
@@ -519,7 +534,19 @@ fn unary(op: &str, value: Cell) -> Cell {
                 "tanh" => $value.tanh(),
                 "sin" => $value.sin(),
                 "cos" => $value.cos(),
+                "tan" => $value.tan(),
+                "arcsin" => $value.asin(),
+                "arccos" => $value.acos(),
+                "arctan" => $value.atan(),
+                "sinh" => $value.sinh(),
+                "cosh" => $value.cosh(),
+                "arcsinh" => $value.asinh(),
+                "arccosh" => $value.acosh(),
+                "arctanh" => $value.atanh(),
+                "cbrt" => $value.cbrt(),
                 "floor" => $value.floor(),
+                "ceil" => $value.ceil(),
+                "trunc" => $value.trunc(),
                 other => panic!("{other}"),
             }
         };
@@ -544,6 +571,8 @@ fn unary(op: &str, value: Cell) -> Cell {
         Cell::Uint16(value) => unsigned!(Uint16, value),
         Cell::Uint32(value) => unsigned!(Uint32, value),
         Cell::Uint64(value) => unsigned!(Uint64, value),
+        Cell::Float32(value) if op.starts_with("is") => predicate(op, value.into()),
+        Cell::Float64(value) if op.starts_with("is") => predicate(op, value),
         Cell::Float32(value) => Cell::Float32(float!(value)),
         Cell::Float64(value) => Cell::Float64(float!(value)),
     }
@@ -594,6 +623,8 @@ fn binary(op: &str, left: Cell, right: Cell) -> Cell {
                 }
                 "floordiv" => floor_div($l.into(), $r.into()).0 as _,
                 "mod" => floor_div($l.into(), $r.into()).1 as _,
+                "fmod" => $l.wrapping_rem($r),
+                "pow" => $l.wrapping_pow($r as u32),
                 other => panic!("{other}"),
             })
         }};
