@@ -21,10 +21,14 @@ use cembra::field::json::{WrittenCells, read_field_case};
 use cembra::field::{FieldData, FieldError, FieldProgram, FieldRole};
 use serde_json::{Map, Value as Json, json};
 
-/// Files of cases: the recorded ones, and further programs with the values of an evaluator that was written from the description of
-/// the form.
-const FILES: [&str; 3] =
-    ["oracles/gt4py_otf/cases.json", "oracles/gt4py_otf/cases_v2.json", "cases/field/programs.json"];
+/// Files of cases: the recorded ones, the last of them drawn at random, and further programs with the values of an evaluator that was
+/// written from the description of the form.
+const FILES: [&str; 4] = [
+    "oracles/gt4py_otf/cases.json",
+    "oracles/gt4py_otf/cases_v2.json",
+    "oracles/gt4py_otf/cases_random.json",
+    "cases/field/programs.json",
+];
 
 /// The cases of a file.
 fn cases_of(file: &str) -> Vec<Json> {

@@ -38,7 +38,7 @@ fn recorded_programs_go_through_text_and_json() {
             count += 1;
         }
     }
-    assert_eq!(count, 41 + 106);
+    assert_eq!(count, 41 + 106 + 255);
 }
 
 /// Declarations for the statements of tests.
