@@ -24,6 +24,7 @@
 //!    not read what counts as an unwritten input.
 
 use crate::compile::emission::{Emission, Role};
+use crate::compile::error::CompileError;
 use crate::compile::redefined::{alive_at_definitions, definitions, is_crowded, redefined_values};
 use crate::compile::slots::SlotArena;
 use cembra_vm::layout::TypedSlot;
@@ -50,18 +51,24 @@ pub struct Assignment {
     pub slots: Vec<TypedSlot>,
 }
 
+/// Values that are alive where blocks begin and end, of all blocks together: compiling takes time and memory for each.
+pub const MOST_ALIVE: usize = 1 << 27;
+
 /// Assigns slots in an arena; temporaries are given back at the end. `pinned` are the slots of inputs
 /// (unless they may be overridden) and of the output.
+///
+/// # Errors
+/// More values are alive between blocks than [`MOST_ALIVE`].
 pub fn assign(
     emission: &Emission,
     arena: &mut SlotArena,
     pinned: &[Option<TypedSlot>],
     overriding: bool,
     reuse: SlotReuse,
-) -> Assignment {
-    let mut walk = Walk::new(emission, arena, pinned, overriding, reuse);
+) -> Result<Assignment, CompileError> {
+    let mut walk = Walk::new(emission, arena, pinned, overriding, reuse)?;
     walk.run();
-    walk.finish()
+    Ok(walk.finish())
 }
 
 struct Walk<'e> {
@@ -102,7 +109,7 @@ impl<'e> Walk<'e> {
         pinned: &[Option<TypedSlot>],
         overriding: bool,
         reuse: SlotReuse,
-    ) -> Walk<'e> {
+    ) -> Result<Walk<'e>, CompileError> {
         let count = emission.values.len();
         let mut slots = vec![None; count];
         slots[..pinned.len()].clone_from_slice(pinned);
@@ -122,7 +129,8 @@ impl<'e> Walk<'e> {
         emission.side_outputs.iter().for_each(|v| is_side_output[holder[v.index()].index()] = true);
         let cfg = Cfg::new(&emission.body);
         let at_end: Vec<ValueId> = emission.side_outputs.iter().filter_map(|v| owner(*v)).collect();
-        let live = liveness(&emission.body, &cfg, count, owner, &at_end);
+        let live = liveness(&emission.body, &cfg, count, owner, &at_end, MOST_ALIVE)
+            .ok_or(CompileError::TooManyAlive { limit: MOST_ALIVE })?;
         let literals = (0..count as u32).map(ValueId).filter_map(|v| match emission.values[v.index()].role {
             Role::Literal(_, at) => Some((at, v)),
             _ => None,
@@ -143,7 +151,7 @@ impl<'e> Walk<'e> {
         // What has bytes of its own is clear of everything.
         let shares: Vec<bool> =
             redefined.iter().zip(&holder).map(|(is, at)| *is && !has_own_bytes[at.index()]).collect();
-        Walk {
+        Ok(Walk {
             literals: literals.collect(),
             is_reduction: reductions(emission, &holder),
             clear_of: values_to_keep_clear(emission, &cfg, &live, &owner, &shares),
@@ -161,7 +169,7 @@ impl<'e> Walk<'e> {
             next_literal: 0,
             is_kept,
             kept: Vec::new(),
-        }
+        })
     }
 
     fn run(&mut self) {

@@ -133,7 +133,7 @@ pub(crate) fn routine(
         pinned.push(Some(binder.input(name, &qtype)?));
     }
     pinned.push(Some(binder.arena.pin(&emission.values[emission.output.index()].qtype)));
-    let Assignment { slots } = assign(&emission, &mut binder.arena, &pinned, false, options.slot_reuse);
+    let Assignment { slots } = assign(&emission, &mut binder.arena, &pinned, false, options.slot_reuse)?;
     binder.pending.push(Pending { emission, slots, inputs: input_names, side_outputs: Vec::new() });
     let layout = binder.layout()?;
     let pending = binder.pending.pop().expect("it was added above");
@@ -188,7 +188,7 @@ impl Binder {
         }
         pinned.push(Some(self.arena.pin(&emission.values[emission.output.index()].qtype)));
         let Assignment { slots } =
-            assign(&emission, &mut self.arena, &pinned, overriding, self.options.slot_reuse);
+            assign(&emission, &mut self.arena, &pinned, overriding, self.options.slot_reuse)?;
         self.pending.push(Pending {
             emission,
             slots,

@@ -18,6 +18,14 @@ pub enum CompileError {
     /// The frame would be too large.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// Many branches, and many values that are read behind them.
+    #[error(
+        "limit alive-values: more than {limit} values are alive where the blocks of the program begin and end"
+    )]
+    TooManyAlive {
+        /// Values allowed, each counted at each end of a block.
+        limit: usize,
+    },
     /// Expressions that share a layout disagree about an input.
     #[error("input `{name}` is {first} in one expression and {second} in another of the same layout")]
     SharedInput {
@@ -50,7 +58,7 @@ impl CompileError {
     pub fn category(&self) -> Category {
         match self {
             CompileError::Prepare(error) => error.category(),
-            CompileError::Layout(_) => Category::Limit,
+            CompileError::Layout(_) | CompileError::TooManyAlive { .. } => Category::Limit,
             CompileError::SharedInput { .. } | CompileError::SharedOverride => Category::Type,
             CompileError::Bind(_) | CompileError::Slots(_) => Category::InvalidProgram,
         }

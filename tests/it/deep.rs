@@ -110,6 +110,32 @@ fn deep_branches_live_on_a_small_stack() {
     });
 }
 
+/// Each choice reads a number that is read again behind all of them.
+#[test]
+fn values_that_wait_for_many_branches_meet_a_limit() {
+    on_small_stack(|| {
+        let chain = |steps: usize| {
+            let b = ExprBuilder::new();
+            let (m, x) = (b.leaf("m"), b.leaf("x"));
+            let waiting: Vec<ExprRef<'_>> = (0..steps).map(|step| x * step as f64).collect();
+            let chosen = waiting.iter().fold(x, |value, w| b.select(m, value - *w, value + *w));
+            let expr = waiting.iter().fold(chosen, |sum, w| sum + *w).build().expect("room");
+            compile(
+                &prepare(&expr, &[("m", OPTIONAL_UNIT), ("x", FLOAT64)]).expect("valid"),
+                &Options::default(),
+            )
+        };
+        let bound = chain(500).expect("few values wait");
+        let result = |m: bool| run(&bound, &[("m", Value::presence(m)), ("x", Value::from(2.0))]);
+        assert_eq!(result(true), Value::from(2.0));
+        assert_eq!(result(false), Value::from(2.0 + 4.0 * 499.0 * 500.0 / 2.0));
+        assert_eq!(
+            chain(8000).expect_err("too many wait").to_string(),
+            "limit alive-values: more than 134217728 values are alive where the blocks of the program begin and end"
+        );
+    });
+}
+
 #[test]
 fn deep_sharing_is_linear() {
     on_small_stack(|| {

@@ -204,6 +204,7 @@ fn literal(word: &str) -> Value {
         Some(("f32", number)) => Value::from(number.parse::<f32>().expect("a number")),
         Some(("i64", number)) => Value::from(number.parse::<i64>().expect("a number")),
         Some(("i32", number)) => Value::from(number.parse::<i32>().expect("a number")),
+        None if word == "missing" => Value::Missing(ScalarType::Float64),
         _ => Value::from(word.parse::<f64>().expect("a number")),
     }
 }
@@ -378,6 +379,19 @@ fn random_regions() {
         }
     }
     assert!(passed > 60 && raised > 3, "{passed} passed, {raised} raised");
+}
+
+/// A literal that is missing has no bits that strips could take.
+#[test]
+fn missing_literals() {
+    let mut rng = Rng::with_seed(3);
+    let x = column(&mut rng, ScalarType::Float64, 300, |_| false, |_| true);
+    let lines =
+        ["math.multiply x 2.0", "math.add @0 missing", "core.less missing x", "core.where @2 @0 missing"];
+    let found =
+        Case::new(&[("x", &x)], &lines.map(str::to_owned), &[3, 1, 0]).check().expect("nothing raises");
+    assert!(found[..2].iter().flatten().all(Option::is_none));
+    assert!(found[2].iter().all(Option::is_some));
 }
 
 /// More literals and columns than a signature has bits for, and more operations than stand in one strip.

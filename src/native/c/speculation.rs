@@ -172,9 +172,15 @@ impl Live {
         let (routine, cfg) = (forms.routine, Cfg::new(&forms.routine.body));
         let owner = |value: ValueId| forms.owners.owner(value);
         let results: Vec<ValueId> = routine.results().map(owner).collect();
-        let values =
-            liveness(&routine.body, &cfg, routine.values.len(), |value| Some(owner(value)), &results);
-        Live { cfg, values }
+        let values = liveness(
+            &routine.body,
+            &cfg,
+            routine.values.len(),
+            |value| Some(owner(value)),
+            &results,
+            usize::MAX,
+        );
+        Live { cfg, values: values.unwrap_or_default() }
     }
 
     /// The values but the counter that a turn may read as the one before has left them, or leaves as they were.

@@ -101,11 +101,11 @@ impl Met<'_, '_> {
         let Met { least, numbers, firsts, meter } = self;
         let are_all_present = rows.are_all_present();
         for stride in meter.strides(cells.len()) {
-            for row in stride? {
-                if !are_all_present && !rows.is_present(row) {
-                    continue;
-                }
-                let number = &mut numbers[cells[row].into().abs_diff(least) as usize];
+            let stride = stride?;
+            let each = (stride.start..).zip(&cells[stride.clone()]);
+            for (row, cell) in each.filter(|(row, _)| are_all_present || rows.is_present(*row)) {
+                // The least cell is known: no difference is below 0.
+                let number = &mut numbers[(*cell).into().wrapping_sub(least) as usize];
                 if *number == 0 {
                     firsts.append(row as u32)?;
                     *number = firsts.len() as u32;

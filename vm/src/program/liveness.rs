@@ -28,7 +28,7 @@ impl Liveness {
     }
 }
 
-/// Computes liveness. `owner` maps a view to the value that has a life (it may map several values to
+/// Computes liveness; none if the lists have more than `most` values together. `owner` maps a view to the value that has a life (it may map several values to
 /// one); `None` leaves a value out, as for literals, which live everywhere. `at_end` are read when
 /// the body ends.
 pub fn liveness(
@@ -37,10 +37,11 @@ pub fn liveness(
     values: usize,
     owner: impl Fn(ValueId) -> Option<ValueId>,
     at_end: &[ValueId],
-) -> Liveness {
+    most: usize,
+) -> Option<Liveness> {
     let mut result = Liveness { live_in: vec![Vec::new(); cfg.len()], live_out: vec![Vec::new(); cfg.len()] };
     if cfg.len() == 1 && at_end.is_empty() {
-        return result;
+        return Some(result);
     }
     // Blocks that read a value before writing it, by value.
     let mut readers: Vec<Vec<u32>> = vec![Vec::new(); values];
@@ -67,28 +68,32 @@ pub fn liveness(
     let last: Vec<usize> = (0..cfg.len()).filter(|b| ends_body(body, cfg, *b)).collect();
     let mut entered = vec![u32::MAX; cfg.len()];
     let mut left = vec![u32::MAX; cfg.len()];
-    let mut work: Vec<u32> = Vec::new();
+    let (mut work, mut listed): (Vec<u32>, usize) = (Vec::new(), 0);
     for value in (0..values as u32).map(ValueId) {
         work.extend(&readers[value.index()]);
+        listed += work.len();
         for block in &work {
             entered[*block as usize] = value.0;
             result.live_in[*block as usize].push(value);
         }
         if read_at_end[value.index()] {
             for block in &last {
-                leave(*block, value, &writers, &mut result, &mut entered, &mut left, &mut work);
+                listed += leave(*block, value, &writers, &mut result, &mut entered, &mut left, &mut work);
             }
         }
         while let Some(block) = work.pop() {
             for before in cfg.predecessors(block as usize) {
-                leave(before, value, &writers, &mut result, &mut entered, &mut left, &mut work);
+                listed += leave(before, value, &writers, &mut result, &mut entered, &mut left, &mut work);
             }
         }
+        if listed > most {
+            return None;
+        }
     }
-    result
+    Some(result)
 }
 
-/// Marks a value as live out of a block and, unless the block writes it, as live into it.
+/// Marks a value as live out of a block and, unless the block writes it, as live into it; gives how often it was listed.
 fn leave(
     block: usize,
     value: ValueId,
@@ -97,17 +102,20 @@ fn leave(
     entered: &mut [u32],
     left: &mut [u32],
     work: &mut Vec<u32>,
-) {
-    if left[block] != value.0 {
-        left[block] = value.0;
-        result.live_out[block].push(value);
-        let written = writers[value.index()].binary_search(&(block as u32)).is_ok();
-        if !written && entered[block] != value.0 {
-            entered[block] = value.0;
-            result.live_in[block].push(value);
-            work.push(block as u32);
-        }
+) -> usize {
+    if left[block] == value.0 {
+        return 0;
     }
+    left[block] = value.0;
+    result.live_out[block].push(value);
+    let written = writers[value.index()].binary_search(&(block as u32)).is_ok();
+    if written || entered[block] == value.0 {
+        return 1;
+    }
+    entered[block] = value.0;
+    result.live_in[block].push(value);
+    work.push(block as u32);
+    2
 }
 
 /// True if the body can end after this block.
@@ -136,7 +144,8 @@ mod tests {
         body.push_operator(0, &[v(1)], v(4), span);
         let cfg = Cfg::new(&body);
         assert_eq!((0..cfg.len()).map(|b| cfg.block(b)).collect::<Vec<_>>(), [0..1, 1..4, 4..5]);
-        let live = liveness(&body, &cfg, 5, Some, &[v(4)]);
+        let live = liveness(&body, &cfg, 5, Some, &[v(4)], 8).expect("there are eight in the lists");
+        assert!(liveness(&body, &cfg, 5, Some, &[v(4)], 7).is_none());
         assert_eq!(live.live_in(1), [v(1), v(2)]);
         assert_eq!(live.live_out(1), [v(1), v(2)]);
         assert_eq!(live.live_in(2), [v(1)]);
@@ -154,7 +163,7 @@ mod tests {
         body.push(Instruction::Jump { offset: 1 }, span);
         body.push_operator(0, &[v(2)], v(3), span);
         let cfg = Cfg::new(&body);
-        let live = liveness(&body, &cfg, 4, Some, &[v(3)]);
+        let live = liveness(&body, &cfg, 4, Some, &[v(3)], usize::MAX).expect("there is no limit");
         assert_eq!(live.live_in(1), [v(1)]);
         assert_eq!(live.live_in(2), [v(2)]);
         assert_eq!(live.live_out(0), [v(1), v(2)]);

@@ -33,7 +33,7 @@ pub(in crate::machine) fn build(
     let mut columns = Columns::new(routine);
     let same_bytes = |value| owners.same_bytes(value);
     group.members.iter().for_each(|member| columns.add_member(member, views, same_bytes));
-    columns.put_literals_last();
+    columns.put_fixed_last();
     // What has been overwritten meanwhile is not laid out: whoever reads the place means the other.
     let is_read_outside = |number: usize| {
         !group.members[number].is_overwritten

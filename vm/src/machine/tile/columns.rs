@@ -73,10 +73,11 @@ impl<'r> Columns<'r> {
         self.kernels.push(body.operators()[operator as usize].kernel());
     }
 
-    /// Puts literals behind all other inputs, which is what [signatures](crate::machine::tile::choose::signature) are of.
-    pub(super) fn put_literals_last(&mut self) {
+    /// Puts inputs that are [fixed](Input::is_fixed) behind all others, which is what
+    /// [signatures](crate::machine::tile::choose::signature) are of.
+    pub(super) fn put_fixed_last(&mut self) {
         let mut inputs: Vec<_> = self.inputs.drain(..).enumerate().collect();
-        inputs.sort_by_key(|(_, input)| input.literal().is_some());
+        inputs.sort_by_key(|(_, input)| input.is_fixed());
         let mut number_of = vec![0; inputs.len()];
         for (before, input) in inputs {
             number_of[before] = self.inputs.len();
@@ -90,9 +91,9 @@ impl<'r> Columns<'r> {
         }
     }
 
-    /// How many inputs are no literals.
+    /// How many inputs are not fixed.
     pub(super) fn varying(&self) -> usize {
-        self.inputs.partition_point(|input| input.literal().is_none())
+        self.inputs.partition_point(|input| !input.is_fixed())
     }
 
     /// What a member computes, read under the name of a value.

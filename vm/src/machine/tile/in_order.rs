@@ -56,7 +56,7 @@ impl<'f> InOrder<'f> {
 }
 
 impl WholeInputs {
-    /// Those of a region with these inputs, so many of which are no literals; nothing if one of them that has all axes is seen through
+    /// Those of a region with these inputs, so many of which are not fixed; nothing if one of them that has all axes is seen through
     /// a view, or one may be a missing value, or there are more than a signature has bits for.
     pub(super) fn of(
         extent: Extent,

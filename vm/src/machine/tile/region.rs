@@ -38,9 +38,9 @@ pub(super) const MIN_ELEMENTS: usize = 512;
 pub(in crate::machine) struct Region {
     /// What members compute.
     pub(super) extent: Extent,
-    /// What they read from the frame, literals last.
+    /// What they read from the frame, [fixed](Input::is_fixed) ones last.
     pub(super) inputs: Box<[Input]>,
-    /// How many of these are no literals.
+    /// How many of these are not fixed.
     pub(super) varying: usize,
     pub(super) members: Box<[Member]>,
     pub(super) outputs: Box<[Output]>,
@@ -124,6 +124,11 @@ impl Input {
             InputPlace::Scalar { literal, .. } => literal,
             _ => None,
         }
+    }
+
+    /// True if it is the same present value in each run.
+    pub(super) fn is_fixed(&self) -> bool {
+        matches!(self.place, InputPlace::Scalar { presence: None, literal: Some(_), .. })
     }
 
     /// Its own extent; `None` of a scalar.
