@@ -144,8 +144,8 @@ mod tests {
         body.push_operator(0, &[v(1)], v(4), span);
         let cfg = Cfg::new(&body);
         assert_eq!((0..cfg.len()).map(|b| cfg.block(b)).collect::<Vec<_>>(), [0..1, 1..4, 4..5]);
-        let live = liveness(&body, &cfg, 5, Some, &[v(4)], 8).expect("there are eight in the lists");
-        assert!(liveness(&body, &cfg, 5, Some, &[v(4)], 7).is_none());
+        let live = liveness(&body, &cfg, 5, Some, &[v(4)], 10).expect("there are ten in the lists");
+        assert!(liveness(&body, &cfg, 5, Some, &[v(4)], 9).is_none());
         assert_eq!(live.live_in(1), [v(1), v(2)]);
         assert_eq!(live.live_out(1), [v(1), v(2)]);
         assert_eq!(live.live_in(2), [v(1)]);
