@@ -92,7 +92,6 @@ impl BoxLowering<'_> {
         (declared.skip != Some(entry)).then_some(entry)
     }
 
-    /// A value at a column of a table.
     /// Checks that a field has the points of a list.
     fn check_points(
         &self,

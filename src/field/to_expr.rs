@@ -287,6 +287,7 @@ impl<'p> BoxLowering<'p> {
         }
     }
 
+    /// A value at a column of a table.
     fn gathered(
         &mut self,
         id: FieldNodeId,

@@ -180,7 +180,7 @@ impl Live {
             &results,
             usize::MAX,
         );
-        Live { cfg, values: values.unwrap_or_default() }
+        Live { cfg, values: values.expect("there is no limit") }
     }
 
     /// The values but the counter that a turn may read as the one before has left them, or leaves as they were.

@@ -163,15 +163,17 @@ impl<'r> Columns<'r> {
 
     /// Number of the column for what a running sum or result carries, behind those of all folds.
     pub(super) fn carry_of(&self, number: usize) -> usize {
-        let folds = self.kernels.iter().filter(|kernel| kernel.reduces()).count();
-        let before = self.scans().take_while(|(member, _)| *member < number).count();
-        self.of_counts(folds + before)
+        self.first_carry() + self.scans().take_while(|(member, _)| *member < number).count()
+    }
+
+    /// Number of the column for what the first of these carries.
+    fn first_carry(&self) -> usize {
+        self.of_counts(self.kernels.iter().filter(|kernel| kernel.reduces()).count())
     }
 
     /// How many there are: inputs, what members compute, and what folds count and running results carry.
     pub(super) fn count(&self) -> usize {
-        let folds = self.kernels.iter().filter(|kernel| kernel.reduces()).count();
-        self.of_counts(folds) + self.scans().count()
+        self.first_carry() + self.scans().count()
     }
 
     /// The running sums of axes and running results of rows, with their members.
