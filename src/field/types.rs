@@ -339,7 +339,7 @@ fn unary_takes(op: FieldUnary, dtype: ScalarType) -> bool {
 /// Greatest exponent of a power of integers, which is made of at most 40 products.
 const GREATEST_EXPONENT: i128 = 1 << 20;
 
-/// The exponent of a power of integers: a number that is written there and is not negative.
+/// The exponent of a power of integers: a number that is written there, from 0 to [`GREATEST_EXPONENT`].
 pub(crate) fn integer_exponent(literal: &FieldLiteral) -> Option<u32> {
     let exponent = integer_of(literal.value(), literal.dtype())?;
     u32::try_from(exponent).ok().filter(|exponent| i128::from(*exponent) <= GREATEST_EXPONENT)
