@@ -20,11 +20,14 @@
 //!    the result: the operator runs later, with the rest of its tile region, and another value in the place of the operand
 //!    would cut the region in two. So do views and what they are of, which would need a copy.
 //!    For the same reason an array that is a reduction of another gets bytes that nobody had before it.
+//!    Arrays that stay [inside](crate::compile::inner) of a region have no rows in memory, but handles: they take places of each
+//!    other and of no array that has rows, which the region may read.
 //! 8. A side output takes no byte of an input that may be overridden: who reads it after the run must
 //!    not read what counts as an unwritten input.
 
 use crate::compile::emission::{Emission, Role};
 use crate::compile::error::CompileError;
+use crate::compile::inner::inner_arrays;
 use crate::compile::redefined::{alive_at_definitions, definitions, is_crowded, redefined_values};
 use crate::compile::slots::SlotArena;
 use cembra_vm::layout::TypedSlot;
@@ -96,6 +99,8 @@ struct Walk<'e> {
     has_own_bytes: Vec<bool>,
     /// True for holders of reductions (rule 7).
     is_reduction: Vec<bool>,
+    /// True for arrays that stay inside of a region (rule 7).
+    is_inner: Vec<bool>,
     /// True for holders whose slots are given back at the end only (rules 6 and 7).
     is_kept: Vec<bool>,
     /// Their slots.
@@ -113,7 +118,7 @@ impl<'e> Walk<'e> {
         let count = emission.values.len();
         let mut slots = vec![None; count];
         slots[..pinned.len()].clone_from_slice(pinned);
-        let holder: Vec<ValueId> = (0..count as u32).map(|v| holder(emission, ValueId(v))).collect();
+        let holder: Vec<ValueId> = (0..count as u32).map(|v| emission.holder(ValueId(v))).collect();
         let temporary = |v: ValueId| match emission.values[v.index()].role {
             Role::Temporary | Role::Field(..) => true,
             // An array that is an input is the host's; a result has no buffer to keep there.
@@ -122,7 +127,7 @@ impl<'e> Walk<'e> {
         };
         let is_alive_for_a_while: Vec<bool> = (0..count as u32).map(|v| temporary(ValueId(v))).collect();
         let owner = |v: ValueId| {
-            let owner = owner(emission, v);
+            let owner = emission.owner(v);
             is_alive_for_a_while[owner.index()].then_some(owner)
         };
         let mut is_side_output = vec![false; count];
@@ -154,6 +159,7 @@ impl<'e> Walk<'e> {
         Ok(Walk {
             literals: literals.collect(),
             is_reduction: reductions(emission, &holder),
+            is_inner: inner_arrays(emission, &cfg, &live),
             clear_of: values_to_keep_clear(emission, &cfg, &live, &owner, &shares),
             has_own_bytes,
             emission,
@@ -189,7 +195,7 @@ impl<'e> Walk<'e> {
             let body = &self.emission.body;
             for ip in range.clone() {
                 for value in body.reads(&body.instructions()[ip]) {
-                    last_read[owner(self.emission, *value).index()] = ip + 1;
+                    last_read[self.emission.owner(*value).index()] = ip + 1;
                 }
             }
             for value in self.live.live_out(block) {
@@ -231,7 +237,7 @@ impl<'e> Walk<'e> {
         let emission = self.emission;
         let instruction = &emission.body.instructions()[ip];
         let mut dying: Vec<ValueId> =
-            emission.body.reads(instruction).iter().map(|v| owner(emission, *v)).collect();
+            emission.body.reads(instruction).iter().map(|v| emission.owner(*v)).collect();
         dying.retain(|v| last_read[v.index()] == ip + 1);
         let first_reads = match instruction {
             Instruction::Operator { operator, .. } => {
@@ -291,6 +297,9 @@ impl<'e> Walk<'e> {
         if is_reduction || self.has_own_bytes[holder.index()] {
             return self.arena.pin(qtype);
         }
+        if self.is_inner[holder.index()] {
+            return self.arena.allocate_inner(qtype);
+        }
         let others = self.clear_of.get(&holder).map_or(&[][..], Vec::as_slice);
         let inputs = if self.is_side_output[holder.index()] { &self.emission.inputs[..] } else { &[] };
         let avoided = others.iter().chain(inputs).filter_map(|v| self.slots[v.index()].clone());
@@ -311,6 +320,7 @@ impl<'e> Walk<'e> {
             && let Some(slot) = &self.slots[holder.index()]
         {
             match self.is_kept[holder.index()] {
+                false if self.is_inner[holder.index()] => self.arena.release_inner(slot),
                 false => self.arena.release(slot),
                 true => self.kept.push(slot.clone()),
             }
@@ -356,27 +366,6 @@ impl<'e> Walk<'e> {
         }
         let base = self.slots[at.index()].as_ref().map_or(0, TypedSlot::offset);
         TypedSlot::new(base + offset, self.emission.values[value.index()].qtype.clone())
-    }
-}
-
-/// The value that a view shows, to the end.
-pub fn owner(emission: &Emission, value: ValueId) -> ValueId {
-    let mut owner = value;
-    while let Role::View(of, _) = emission.values[owner.index()].role {
-        owner = of;
-    }
-    owner
-}
-
-/// The value whose slot holds the bytes.
-pub(super) fn holder(emission: &Emission, value: ValueId) -> ValueId {
-    let mut holder = value;
-    loop {
-        match emission.values[holder.index()].role {
-            Role::View(of, _) => holder = of,
-            Role::Field(tuple, _) => holder = tuple,
-            _ => return holder,
-        }
     }
 }
 
@@ -438,15 +427,15 @@ fn values_to_keep_clear(
             && definitions[result.index()] > 1
             && !body.operators()[*operator as usize].reads_before_writing()
         {
-            let result = holder(emission, *result);
-            for operand in body.list(*operands).iter().map(|v| holder(emission, *v)) {
+            let result = emission.holder(*result);
+            for operand in body.list(*operands).iter().map(|v| emission.holder(*v)) {
                 clear_of.entry(operand).or_default().push(result);
                 clear_of.entry(result).or_default().push(operand);
             }
         }
     }
     for (a, b) in alive_at_definitions(emission, cfg, live, owner, shares) {
-        let (a, b) = (holder(emission, a), holder(emission, b));
+        let (a, b) = (emission.holder(a), emission.holder(b));
         if a != b {
             clear_of.entry(a).or_default().push(b);
             clear_of.entry(b).or_default().push(a);

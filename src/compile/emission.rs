@@ -135,6 +135,27 @@ impl Emission {
         body.push(Instruction::Call { routine, operands, results }, span);
     }
 
+    /// The value that a view shows, to the end.
+    pub fn owner(&self, value: ValueId) -> ValueId {
+        let mut owner = value;
+        while let Role::View(of, _) = self.values[owner.index()].role {
+            owner = of;
+        }
+        owner
+    }
+
+    /// The value whose slot holds the bytes.
+    pub fn holder(&self, value: ValueId) -> ValueId {
+        let mut holder = value;
+        loop {
+            match self.values[holder.index()].role {
+                Role::View(of, _) => holder = of,
+                Role::Field(tuple, _) => holder = tuple,
+                _ => return holder,
+            }
+        }
+    }
+
     /// A new value.
     pub fn value(&mut self, qtype: QType, role: Role) -> ValueId {
         self.values.push(VirtualValue { qtype, role });

@@ -9,6 +9,7 @@
 //! - `postpone`: single values that are made of reductions wait, so that rows are read once.
 //! - [`known`]: which nodes have their values where the walk stands.
 //! - [`slots`]: who may use which bytes of the frame.
+//! - `inner`: which arrays stay inside of a tile region.
 //! - [`assign`]: values get slots, by where they are alive.
 //! - [`binder`]: one or several expressions in one layout.
 //! - [`tier`]: the interpreter, or machine code as well.
@@ -22,6 +23,7 @@ pub mod binder;
 pub mod emission;
 pub mod emit;
 pub mod error;
+mod inner;
 pub mod known;
 pub mod order;
 mod postpone;

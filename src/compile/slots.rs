@@ -11,7 +11,8 @@
 //! 2. Temporaries take the smallest free piece that fits, recycled before virgin before new; what is
 //!    left of the piece stays free.
 //! 3. Bytes with a buffer handle are reused only for the same type, never as plain bytes.
-//! 4. `release` gives back exactly what `allocate` gave.
+//! 4. `release` gives back exactly what `allocate` gave, `release_inner` what `allocate_inner` gave: arrays without rows in
+//!    memory take places of each other.
 
 use cembra_vm::layout::TypedSlot;
 use cembra_vm::value::QType;
@@ -25,6 +26,8 @@ pub struct SlotArena {
     virgin: Pieces,
     /// Offsets of free slots with handles, by type.
     handles: HashMap<QType, Vec<u32>>,
+    /// Those of arrays that stay inside of tile regions.
+    inner_handles: HashMap<QType, Vec<u32>>,
 }
 
 impl SlotArena {
@@ -54,6 +57,18 @@ impl SlotArena {
         };
         let offset = offset.or_else(|| self.extend_tail(qtype)).unwrap_or_else(|| self.append(size, align));
         TypedSlot::new(offset, qtype.clone())
+    }
+
+    /// A slot for a while, of an array that stays inside of a tile region.
+    pub fn allocate_inner(&mut self, qtype: &QType) -> TypedSlot {
+        let free = self.inner_handles.get_mut(&qtype.storage()).and_then(Vec::pop);
+        let offset = free.unwrap_or_else(|| self.append(qtype.size(), qtype.align()));
+        TypedSlot::new(offset, qtype.clone())
+    }
+
+    /// Gives a slot back that is one of those.
+    pub fn release_inner(&mut self, slot: &TypedSlot) {
+        self.inner_handles.entry(slot.qtype().storage()).or_default().push(slot.offset());
     }
 
     /// A slot for a while that shares no byte with the avoided ones, held or free.

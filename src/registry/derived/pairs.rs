@@ -34,9 +34,12 @@ fn rule(cx: &InferContext<'_>, edge: usize, whole: fn(ScalarType) -> QType) -> R
     }
 }
 
-/// Two arrays as FLOAT64 where both are present, by an edge if it is one, and the float of the result.
+/// Two arrays as FLOAT64, by an edge if it is one, and the float of the result.
 struct Pairs<'c> {
     cx: &'c mut dyn LowerContext,
+    /// As they are.
+    rows: [NodeId; 2],
+    /// Where both are present.
     x: NodeId,
     y: NodeId,
     edge: NodeId,
@@ -60,9 +63,10 @@ impl Pairs<'_> {
             cx.cast(node, &given.with_scalar(ScalarType::Float64).unwrap_or(given))
         };
         let (x, y) = (cast(x)?, cast(y)?);
+        let rows = [x, y];
         let (has_x, has_y) = (cx.make("core.has", &[x])?, cx.make("core.has", &[y])?);
         let (x, y) = (cx.make("core.presence_and", &[x, has_y])?, cx.make("core.presence_and", &[y, has_x])?);
-        Ok(Pairs { cx, x, y, edge, element })
+        Ok(Pairs { cx, rows, x, y, edge, element })
     }
 
     /// The sum of products of rows, of all or of each group.
@@ -71,26 +75,42 @@ impl Pairs<'_> {
         self.cx.make("math.sum", &[products, self.edge])
     }
 
-    /// The differences of rows from the mean of their group.
-    fn deviations(&mut self, rows: NodeId) -> Result<NodeId, LowerError> {
-        let mean = self.cx.make("math.mean", &[rows, self.edge])?;
-        let mean = match self.cx.qtype(self.edge) {
-            QType::Edge(_) => self.cx.make("array.expand", &[mean, self.edge])?,
-            _ => mean,
-        };
-        self.cx.make("math.subtract", &[rows, mean])
+    /// The differences of rows from the mean of those of their group where both are present. They may be present where the other
+    /// row is not, so that means and differences read the same arrays, and nothing has to be kept for the second reading.
+    fn deviations(&mut self) -> Result<[NodeId; 2], LowerError> {
+        let mut deviations = self.rows;
+        for (rows, common) in deviations.iter_mut().zip([self.x, self.y]) {
+            let mean = self.cx.make("math.mean", &[common, self.edge])?;
+            let mean = match self.cx.qtype(self.edge) {
+                QType::Edge(_) => self.cx.make("array.expand", &[mean, self.edge])?,
+                _ => mean,
+            };
+            *rows = self.cx.make("math.subtract", &[*rows, mean])?;
+        }
+        Ok(deviations)
+    }
+
+    /// The sum of squares of the rows where others are present.
+    fn sum_of_squares(&mut self, rows: NodeId, others: NodeId) -> Result<NodeId, LowerError> {
+        let has_other = self.cx.make("core.has", &[others])?;
+        let rows = self.cx.make("core.presence_and", &[rows, has_other])?;
+        self.sum_of_products(rows, rows)
     }
 
     /// How many rows there are, as FLOAT64.
-    fn count(&mut self) -> Result<NodeId, LowerError> {
-        let count = self.cx.make("array.count", &[self.x, self.edge])?;
+    fn count(&mut self, rows: NodeId) -> Result<NodeId, LowerError> {
+        let count = self.cx.make("array.count", &[rows, self.edge])?;
         let real = self.cx.qtype(count).with_scalar(ScalarType::Float64);
         self.cx.cast(count, &real.unwrap_or(QType::Scalar(ScalarType::Float64)))
     }
 
-    /// A quotient, missing unless there are more rows than `used`, which is a FLOAT64.
-    fn quotient_above(&mut self, used: NodeId, sum: NodeId, over: NodeId) -> Result<NodeId, LowerError> {
-        let count = self.count()?;
+    /// A quotient, missing unless the count is more than `used`, which is a FLOAT64.
+    fn quotient_above(
+        &mut self,
+        used: NodeId,
+        count: NodeId,
+        [sum, over]: [NodeId; 2],
+    ) -> Result<NodeId, LowerError> {
         let are_enough = self.cx.make("core.less", &[used, count])?;
         let quotient = self.cx.make("math.divide", &[sum, over])?;
         self.cx.make("core.presence_and", &[quotient, are_enough])
@@ -136,11 +156,12 @@ fn covariance() -> OperatorDef {
     .lowered(|cx, args| {
         let used = cx.cast(args[3], &QType::Scalar(ScalarType::Float64))?;
         let mut pairs = Pairs::new(cx, [args[0], args[1], args[2]])?;
-        let (x, y) = (pairs.deviations(pairs.x)?, pairs.deviations(pairs.y)?);
-        let sum = pairs.sum_of_products(x, y)?;
-        let count = pairs.count()?;
+        let [x, y] = pairs.deviations()?;
+        let products = pairs.cx.make("math.multiply", &[x, y])?;
+        let sum = pairs.cx.make("math.sum", &[products, pairs.edge])?;
+        let count = pairs.count(products)?;
         let over = pairs.cx.make("math.subtract", &[count, used])?;
-        let mean = pairs.quotient_above(used, sum, over)?;
+        let mean = pairs.quotient_above(used, count, [sum, over])?;
         pairs.rounded(mean)
     })
 }
@@ -156,12 +177,14 @@ fn correlation() -> OperatorDef {
     .lowered(|cx, args| {
         let none = cx.make_literal(Literal::from(0.0f64))?;
         let mut pairs = Pairs::new(cx, [args[0], args[1], args[2]])?;
-        let (x, y) = (pairs.deviations(pairs.x)?, pairs.deviations(pairs.y)?);
-        let sum = pairs.sum_of_products(x, y)?;
-        let (squares_x, squares_y) = (pairs.sum_of_products(x, x)?, pairs.sum_of_products(y, y)?);
+        let [x, y] = pairs.deviations()?;
+        let products = pairs.cx.make("math.multiply", &[x, y])?;
+        let sum = pairs.cx.make("math.sum", &[products, pairs.edge])?;
+        let count = pairs.count(products)?;
+        let (squares_x, squares_y) = (pairs.sum_of_squares(x, y)?, pairs.sum_of_squares(y, x)?);
         let squares = pairs.cx.make("math.multiply", &[squares_x, squares_y])?;
         let root = pairs.cx.make("math.sqrt", &[squares])?;
-        let coefficient = pairs.quotient_above(none, sum, root)?;
+        let coefficient = pairs.quotient_above(none, count, [sum, root])?;
         pairs.rounded(coefficient)
     })
 }

@@ -315,6 +315,11 @@ impl Overload {
         self.kernel.reduces()
     }
 
+    /// True if the operator goes over the rows or elements of its operands in blocks: it is a member of a tile region.
+    pub fn goes_over_rows(&self) -> bool {
+        self.kernel.goes_over_rows()
+    }
+
     /// True if an operand may stand in the field of the result that it goes to.
     pub fn assembles(&self) -> bool {
         matches!(self.kernel, Kernel::Assemble)
