@@ -345,6 +345,24 @@ def root_mean_square(x):
     return math.sqrt(total / x.size)
 
 
+@value(XY, "math.covariance(x, y)")
+def covariance(x, y):
+    a, b = 0.0, 0.0
+    for i in range(x.size):
+        a += x[i]
+        b += y[i]
+    a, b, total = a / x.size, b / x.size, 0.0
+    for i in range(x.size):
+        total += (x[i] - a) * (y[i] - b)
+    return total / (x.size - 1)
+
+
+@move(X, "x - 0.001*core.to_float64(array.iota(core.shape_of(x)))")
+def detrend(x, out):
+    for i in range(x.size):
+        out[i] = x[i] - 0.001 * i
+
+
 def trees(count, depth, names):
     """The sum of so many decision trees of random columns and thresholds: the expression, and the columns, thresholds and leaves of
     each tree, from its root."""

@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 pub mod arithmetic;
 pub mod boolean;
 pub mod presence;
+pub mod rows;
 pub mod tuple;
 
 /// Rewrites of one node before the optimizer lets it be.
@@ -62,7 +63,10 @@ impl std::fmt::Debug for Rule {
 
 /// Every rule there is.
 pub fn all_rules() -> Vec<&'static Rule> {
-    [arithmetic::RULES, presence::RULES, boolean::RULES, tuple::RULES].into_iter().flatten().collect()
+    [arithmetic::RULES, presence::RULES, boolean::RULES, rows::RULES, tuple::RULES]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Which rules are on.

@@ -8,6 +8,7 @@ use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::dialect::Dialect;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::overloads::no_missing_values;
+use cembra_vm::builtins::core::HAS_ARRAY;
 use cembra_vm::value::qtype::{OPTIONAL_UNIT, TEXT, UNIT};
 use cembra_vm::value::{NdType, QType, ScalarType, ScalarValue, Value};
 
@@ -76,7 +77,7 @@ fn has() -> OperatorDef {
             QType::Optional(ScalarType::Unit) => args[0],
             QType::Optional(_) => cx.make(HAS_OPTIONAL, args)?,
             QType::Array(t) if t.element == ScalarType::Unit => args[0],
-            QType::Array(_) => cx.make("core.has._array", args)?,
+            QType::Array(_) => cx.make(HAS_ARRAY, args)?,
             _ => cx.make_literal(Literal::Value(Value::Scalar(ScalarValue::Unit)))?,
         }))
     })

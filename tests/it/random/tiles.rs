@@ -57,6 +57,11 @@ const REDUCTIONS: &[&str] = &[
     "(((x * y + 1.0) * y - 0.25) * y + 3.0) * y",
     "((x * y + c) * y - d) * y + math.sum((c * x + d) * x - c)",
     "(x - math.mean(x)) / math.std(x) + math.var(y, unbiased=false)",
+    "math.sum((x - math.mean(x)) * (y - math.mean(y))) / math.sum((x - math.mean(x)) * (x - math.mean(x)))",
+    "math.correlation(x, y) + math.covariance(y, c + x)",
+    "x - 0.5 * core.to_float64(array.iota(core.shape_of(x))) + math.sum(n * array.iota(core.shape_of(x * y)))",
+    "math.exp(y * 0.1) / math.sqrt(math.sum(x * x)) + math.cum_sum(y - math.mean(x))",
+    "core.make_tuple(x - math.mean(x), y * 2.0, math.mean(y), (x + 1.0) / math.max(y), math.sum(x - math.min(y)), c)",
     "core.make_tuple(math.median(x), math.prod(y), math.argmax(x), math.argmin(n), math.cum_sum(n), math.cum_max(y))",
     "core.make_tuple(y / (x * 3.0 + y), (x * y + 2.0) / x, 1.0 / (0.25 * x + 1.0))",
 ];

@@ -126,8 +126,12 @@ fn running_sums_go_on_in_the_next_call() {
     let (sum, count) = (list.running(RunningOp::Sum, 3, added), list.running(RunningOp::Sum, 4, n));
     let count_as_float = list.cast(count, Lane::F64);
     let mean = list.binary(BinaryOp::Div, sum, count_as_float);
-    list.store(5, mean);
-    list.store(6, sum);
+    // The sums of one number are its multiples.
+    let three = list.i64(3);
+    let multiple = list.running(RunningOp::Sum, 5, three);
+    list.store(6, mean);
+    list.store(7, sum);
+    list.store(8, multiple);
     let rows: usize = 1000;
     let x: Vec<f64> = (0..rows).map(|i| ((i * 37 % 101) as f64 - 40.0) * 0.1).collect();
     let n: Vec<i64> = (0..rows as i64).map(|i| i % 5 + 1).collect();
@@ -145,17 +149,19 @@ fn running_sums_go_on_in_the_next_call() {
     {
         let code = compile(&list, level, options).expect("running sums can be compiled");
         let strip = load(std::slice::from_ref(&code)).expect("executable memory").remove(0);
-        let (mut before, mut counted) = ([Lane::F64.lanes_of_no_rows(); LANES], [0_u64; LANES]);
-        let mut results = [vec![0.0; rows], vec![0.0; rows]];
+        let (mut before, mut counted) = ([Lane::F64.lanes_of_no_rows(); LANES], [[0_u64; LANES]; 2]);
+        let (mut results, mut multiples) = ([vec![0.0; rows], vec![0.0; rows]], vec![0; rows]);
         let [means, sums] = results.each_mut().map(|rows| rows.as_mut_ptr().cast::<u8>());
         let columns = [
             x.as_ptr().cast_mut().cast(),
             n.as_ptr().cast_mut().cast(),
             words.as_ptr().cast_mut().cast(),
             before.as_mut_ptr().cast(),
-            counted.as_mut_ptr().cast(),
+            counted[0].as_mut_ptr().cast(),
+            counted[1].as_mut_ptr().cast(),
             means,
             sums,
+            multiples.as_mut_ptr().cast(),
         ];
         for first in (0..rows).step_by(at_a_time) {
             // SAFETY: the machine has the level, columns have the rows, and those of running sums a line.
@@ -170,5 +176,6 @@ fn running_sums_go_on_in_the_next_call() {
                 level.name()
             );
         }
+        assert!(multiples.iter().copied().eq((1..=rows as i64).map(|row| 3 * row)), "{}", level.name());
     }
 }

@@ -13,7 +13,7 @@
 //! computes on whatever stands in the other lanes.
 
 use crate::strip::list::List;
-use crate::strip::op::{BinaryOp, Lane, Op, RunningOp, Sink, Term};
+use crate::strip::op::{BinaryOp, Lane, Op, Sink, Term};
 use crate::strip::x86::codes::{self, Codes, code};
 use crate::strip::x86::constants::Constants;
 use crate::strip::x86::folds::FoldPlan;
@@ -96,6 +96,8 @@ pub struct Lower<'l> {
     pub unordered: HashMap<Virtual, Virtual>,
     /// By column: the running result of the groups so far.
     pub running: HashMap<u16, Virtual>,
+    /// By column: the sums of one integer in the rows of a register.
+    pub multiples: HashMap<u16, Virtual>,
 }
 
 /// Masks of which one fires.
@@ -155,6 +157,7 @@ pub fn lower(
         fires: Fires::default(),
         unordered: HashMap::new(),
         running: HashMap::new(),
+        multiples: HashMap::new(),
     };
     let pinned = pinned.iter().map(|home| lower.at_home(*home)).collect();
     lower.terms();
@@ -209,13 +212,7 @@ impl Lower<'_> {
                 Lowered::Number(self.constant(home, lane))
             }
             Op::Bits(x) => Lowered::Number(self.number(copy, x)),
-            Op::Running(op, column, x) => {
-                let x = self.number(copy, x);
-                Lowered::Number(match op {
-                    RunningOp::Sum => self.running_sum(copy, column, lane, x),
-                    RunningOp::Greatest => self.running_greatest(copy, column, lane, x),
-                })
-            }
+            Op::Running(op, column, x) => Lowered::Number(self.running(op, copy, column, x)),
             // The only one of a mask is its opposite.
             Op::Unary(_, x) if lane == Lane::Mask => {
                 let x = self.mask(copy, x);
