@@ -51,11 +51,7 @@ pub fn definitions() -> Vec<OperatorDef> {
     let mut all = vec![
         reduction(SUM, "nd._sum", "Sum along axes; integers and truths are added as INT64.")
             .with_facts(reducing().with_linear(IN_FIRST)),
-        reduction(
-            "nd.prod",
-            "nd._prod",
-            "Product along axes, by leaves and halves as sums are; of integers and truths as INT64.",
-        ),
+        reduction("nd.prod", "nd._prod", "Product along axes, joined as sums are; INT64 of integers."),
         reduction(MEAN, "nd._mean", "Mean along axes; NaN without elements.")
             .with_facts(reducing().with_linear(IN_FIRST)),
         reduction("nd.min", "nd._min", "The least element along axes; NaN if there is one.")
@@ -66,6 +62,8 @@ pub fn definitions() -> Vec<OperatorDef> {
         reduction("nd.all", "nd._all", "True if no element along axes is zero."),
         reduction("nd.count", "nd._count", "Number of elements along axes that are not zero."),
         reduction("nd.median", "nd._median", "The middle element along axes, or the mean of two."),
+        reduction("nd.argmin", "nd._argmin", "Place along axes of the first least element, or NaN."),
+        reduction("nd.argmax", "nd._argmax", "Place along axes of the first greatest element, or NaN."),
         with_option(
             "nd.quantile",
             &["x", "q", "axes", "keep"],

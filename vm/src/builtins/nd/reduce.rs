@@ -22,13 +22,19 @@ use crate::value::{Axes, Fault, NdType, QType, ScalarType};
 use crate::vector::extremes::Best;
 use crate::vector::fold::{Fold, Mean, Product, Sum, fold, fold_each};
 use crate::vector::nonzero::{CountNonZero, Truth};
+use crate::vector::reduce::{Reducible, argmax, argmin};
 use crate::vector::spread::{self, SummedFloat};
+use crate::vector::stop::StopCheck;
 use crate::vector::variance::{
     MOST_OF_RUN, variance_by, variance_of_integer_runs, variance_of_integers, variance_of_runs,
 };
 
 /// Name of `nd._all`.
 pub const ALL: &str = "nd._all";
+/// Name of `nd._argmax`.
+pub const ARGMAX: &str = "nd._argmax";
+/// Name of `nd._argmin`.
+pub const ARGMIN: &str = "nd._argmin";
 /// Name of `nd._any`.
 pub const ANY: &str = "nd._any";
 /// Name of `nd._count`.
@@ -69,12 +75,26 @@ pub fn rows() -> Vec<Family> {
         folding(ANY, "True if an element is not zero.", truth, is_true::<false>),
         folding(ALL, "True if no element is zero.", truth, is_true::<true>),
         folding(PROD, "Product; 1 of no elements, as INT64 of integers and truths.", wide, prod),
-        folding(COUNT, "Number of the elements that are not zero.", |_| Some(ScalarType::Int64), count),
+        folding(COUNT, "Number of the elements that are not zero.", place, count),
     ];
     let others = [
         reduction(VAR, "Mean square of the deviations from the mean.", &[INT64], real, var),
         reduction(STD, "Square root of the variance.", &[INT64], real, std),
         reduction(MEDIAN, "The element in the middle, or the mean of two.", &[], real, median),
+        reduction(
+            ARGMIN,
+            "Place of the first element that is the least, or of the first NaN, among those that become one. Raises without elements.",
+            &[],
+            place,
+            |call, axes| place_of_best(call, axes, "argmin", TheLeast),
+        ),
+        reduction(
+            ARGMAX,
+            "Place of the first element that is the greatest, or of the first NaN, among those that become one. Raises without elements.",
+            &[],
+            place,
+            |call, axes| place_of_best(call, axes, "argmax", TheGreatest),
+        ),
         reduction(
             QUANTILE,
             "The element at a share of the way from least to greatest. Raises without elements.",
@@ -228,6 +248,11 @@ fn real(element: ScalarType) -> Option<ScalarType> {
     Some(if element.is_float() { element } else { ScalarType::Float64 })
 }
 
+/// Places and numbers of elements are INT64.
+fn place(_: ScalarType) -> Option<ScalarType> {
+    Some(ScalarType::Int64)
+}
+
 /// Truths lie in no order that could be interpolated.
 fn quantiles(element: ScalarType) -> Option<ScalarType> {
     real(element).filter(|_| element != ScalarType::Boolean)
@@ -358,6 +383,56 @@ fn median(call: &mut KernelCall<'_>, axes: Axes) -> Result<(), Fault> {
         Int64 => reduce(call, axes, |x: &[i64]| Ok(spread::median_by(x, stop, |x| x as f64))),
         Float32 => reduce(call, axes, |x: &[f32]| Ok(spread::median_by(x, stop, |x| x))),
         Float64 => reduce(call, axes, |x: &[f64]| Ok(spread::median_by(x, stop, |x| x))),
+    )
+}
+
+/// How a place is found among elements.
+trait PlaceOfBest: Copy {
+    /// The place of the best number.
+    fn of<T: Reducible>(self, values: &[T], stop: StopCheck<'_>) -> Option<usize>;
+
+    /// The truth that is the best one.
+    const TRUTH: bool;
+}
+
+#[derive(Clone, Copy)]
+struct TheLeast;
+
+impl PlaceOfBest for TheLeast {
+    fn of<T: Reducible>(self, values: &[T], stop: StopCheck<'_>) -> Option<usize> {
+        argmin(values, stop)
+    }
+
+    const TRUTH: bool = false;
+}
+
+#[derive(Clone, Copy)]
+struct TheGreatest;
+
+impl PlaceOfBest for TheGreatest {
+    fn of<T: Reducible>(self, values: &[T], stop: StopCheck<'_>) -> Option<usize> {
+        argmax(values, stop)
+    }
+
+    const TRUTH: bool = true;
+}
+
+fn place_of_best<P: PlaceOfBest>(
+    call: &mut KernelCall<'_>,
+    axes: Axes,
+    what: &'static str,
+    best: P,
+) -> Result<(), Fault> {
+    check_elements(what, runs(call.nd(0).shape(), axes))?;
+    let meter = call.meter();
+    let stop = &|| meter.stop();
+    let number = |place: Option<usize>| Ok(place.map_or(0, |place| place as i64));
+    by_element!(call,
+        Boolean => reduce(call, axes, |x: &[bool]| number(x.iter().position(|truth| *truth == P::TRUTH))),
+        Int32 => reduce(call, axes, |x: &[i32]| number(best.of(x, stop))),
+        Int64 => reduce(call, axes, |x: &[i64]| number(best.of(x, stop))),
+        Float32 => reduce(call, axes, |x: &[f32]| number(best.of(x, stop))),
+        Float64 => reduce(call, axes, |x: &[f64]| number(best.of(x, stop))),
     )
 }
 
