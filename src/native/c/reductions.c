@@ -70,3 +70,25 @@ CEMBRA_SELECTION(f32, float, float)
 CEMBRA_SELECTION(i64, int64_t, double)
 CEMBRA_SELECTION(i32, int32_t, double)
 CEMBRA_SELECTION(u8, uint8_t, double)
+
+/* The place of the first of the best ones, or of the first NaN; there are some values. */
+#define CEMBRA_PLACE(name, type, which, no_better) \
+__attribute__((unused)) static inline int64_t which##_##name(const char *x, int64_t count, int64_t option) \
+{ \
+    int64_t place = 0; \
+    type best; \
+    (void)option; \
+    memcpy(&best, x, sizeof best); \
+    CEMBRA_VALUES(type, if (best == best && !(e no_better best)) { best = e; place = i; }) \
+    return place; \
+}
+CEMBRA_PLACE(f64, double, whole_argmin, >=)
+CEMBRA_PLACE(f64, double, whole_argmax, <=)
+CEMBRA_PLACE(f32, float, whole_argmin, >=)
+CEMBRA_PLACE(f32, float, whole_argmax, <=)
+CEMBRA_PLACE(i64, int64_t, whole_argmin, >=)
+CEMBRA_PLACE(i64, int64_t, whole_argmax, <=)
+CEMBRA_PLACE(i32, int32_t, whole_argmin, >=)
+CEMBRA_PLACE(i32, int32_t, whole_argmax, <=)
+CEMBRA_PLACE(u8, uint8_t, whole_argmin, >=)
+CEMBRA_PLACE(u8, uint8_t, whole_argmax, <=)

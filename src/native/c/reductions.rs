@@ -2,7 +2,7 @@
 
 use crate::native::c::fold_kinds::{Fold, code};
 use crate::native::operation::operators;
-use cembra_vm::builtins::nd::reduce::{MEDIAN, QUANTILE, STD, VAR};
+use cembra_vm::builtins::nd::reduce::{ARGMAX, ARGMIN, MEDIAN, QUANTILE, STD, VAR};
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::operator::Overload;
 use cembra_vm::program::Program;
@@ -50,13 +50,15 @@ impl Reduction {
             STD => "std",
             MEDIAN => "median",
             QUANTILE => "quantile",
+            ARGMIN => "argmin",
+            ARGMAX => "argmax",
             _ => return None,
         };
         Some(Reduction {
             operand: BoundaryArray::Nd(*operand),
             axes: *axes,
             function: format!("whole_{kind}_{}", code(operand.element())?),
-            needs_elements: name == QUANTILE,
+            needs_elements: [QUANTILE, ARGMIN, ARGMAX].contains(&name),
             takes_share: name == QUANTILE,
             has_option: true,
             is_of_spread: true,
