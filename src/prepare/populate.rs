@@ -116,15 +116,18 @@ fn culprit(
     error: &TypeError,
 ) -> (Span, Option<NodeId>) {
     let node = draft.graph.span(id);
-    let (TypeError::Expected { param, actual, .. } | TypeError::ExpectedLiteral { param, actual, .. }) =
-        error
+    let (TypeError::Expected { param, actual, .. }
+    | TypeError::ExpectedLiteral { param, actual, .. }
+    | TypeError::Pattern { param, actual, .. }) = error
     else {
         return (node, None);
     };
     let Ok(def) = draft.registry.find(operator) else { return (node, None) };
     let names = def.param_names(operands.len());
     let given = |operand: NodeId| match draft.graph.literal(operand) {
-        Some(literal) if matches!(error, TypeError::ExpectedLiteral { .. }) => literal.to_string(),
+        Some(literal) if matches!(error, TypeError::ExpectedLiteral { .. } | TypeError::Pattern { .. }) => {
+            literal.to_string()
+        }
         Some(literal @ (Literal::Type(_) | Literal::Operator(_))) => not_a_value(literal),
         _ => draft.qtype_of(operand).to_string(),
     };

@@ -41,6 +41,16 @@ pub enum TypeError {
         /// What the argument is.
         actual: String,
     },
+    /// The argument is a literal that is no regular expression.
+    #[error("{message}")]
+    Pattern {
+        /// What is wrong.
+        message: String,
+        /// The parameter.
+        param: Arc<str>,
+        /// The literal.
+        actual: String,
+    },
     /// The arguments fit one by one, but have no type in common.
     #[error("no common QType for ({})", join(types))]
     NoCommonType {
@@ -193,6 +203,7 @@ impl TypeError {
         match self {
             TypeError::Index { .. } => Category::IndexOutOfRange,
             TypeError::UnknownOperator { .. } => Category::UnknownName,
+            TypeError::Pattern { .. } => Category::Parse,
             TypeError::Tuple(TupleTypeError::Depth { .. } | TupleTypeError::Leaves { .. }) => Category::Limit,
             _ => Category::Type,
         }

@@ -8,12 +8,12 @@
 //! | aggregate | sum, mean, min, max, var, …, all, any |
 //! | ranks | ordinal_rank, dense_rank, cdf |
 //! | pairs | weighted_average, covariance, correlation |
-//! | array | at, take, slice, concat, searchsorted, shapes |
+//! | array | at, slice, concat, searchsorted, shapes |
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
 //! | sequence | range, at, reduce |
-//! | text | strings with default parameters |
+//! | text | strings with default parameters, regular expressions |
 //! | nd | axes of n-dimensional arrays: sum, mean, …, cumsum, transpose, take, reshape |
 //! | annotation | qtype, name, export, source_location |
 

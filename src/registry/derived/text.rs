@@ -5,6 +5,7 @@ use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::derived::compare::as_family;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use crate::registry::standard::from_row;
+use cembra_vm::builtins::strings::regex::{self, Pattern};
 use cembra_vm::value::{ArrayType, QType, ScalarType, ScalarValue, Value};
 
 /// The definitions of this file.
@@ -51,6 +52,17 @@ pub fn definitions() -> Vec<OperatorDef> {
         join_with_separator(),
         printf(),
         format(),
+        regex(regex::CONTAINS_REGEX, ScalarType::Unit, "Present if the regular expression (RE2) matches a part of the text."),
+        regex(
+            regex::EXTRACT_REGEX,
+            ScalarType::Text,
+            "What the one group of the regular expression (RE2) has in its first match, empty if it took no part; missing without a match.",
+        ),
+        regex(
+            regex::REPLACE_ALL_REGEX,
+            ScalarType::Text,
+            "The text with all matches of the regular expression (RE2) replaced; in the replacement, \\1 to \\9 are its groups, \\0 is the match.",
+        ),
     ]
 }
 
@@ -64,7 +76,7 @@ fn strip(name: &'static str, meaning: &str) -> OperatorDef {
 }
 
 /// TEXT or BYTES, of a string or of rows.
-fn string(qtype: &QType) -> Option<ScalarType> {
+pub(super) fn string(qtype: &QType) -> Option<ScalarType> {
     let scalar = qtype.scalar().or(qtype.array().map(|t| t.element));
     scalar.filter(|scalar| matches!(scalar, ScalarType::Text | ScalarType::Bytes))
 }
@@ -161,4 +173,51 @@ fn format() -> OperatorDef {
         "The keyword arguments in the places that fmt marks by {name}.",
         |cx| on_demand(cx, "strings.format"),
     )
+}
+
+/// An operator with a pattern in argument 1, which is one for all rows; one that is a literal is checked here.
+fn regex(name: &'static str, result: ScalarType, meaning: &str) -> OperatorDef {
+    let params: &[&str] = match name {
+        regex::REPLACE_ALL_REGEX => &["text", "regex", "replacement"],
+        _ => &["text", "regex"],
+    };
+    OperatorDef::new(name, params, meaning, move |cx| {
+        let is_text = |index: &usize| string(&cx.types[*index]) == Some(ScalarType::Text);
+        if let Some(index) = (0..cx.types.len()).find(|index| !is_text(index)) {
+            return Err(cx.expected("texts", index));
+        }
+        if cx.types[1] != QType::Scalar(ScalarType::Text) {
+            return Err(cx.expected("a present text, one for all rows", 1));
+        }
+        check_pattern(cx, name)?;
+        let mut classes = cx.types.iter().filter_map(QType::array).map(|t| t.class);
+        let class = classes.next();
+        if !classes.all(|other| Some(other) == class) {
+            return Err(TypeError::NoCommonType { types: cx.types.to_vec() });
+        }
+        cx.unchanged(match class {
+            Some(class) => QType::Array(ArrayType { class, element: result }),
+            None => QType::Optional(result),
+        })
+    })
+    .reading_literals()
+}
+
+pub(super) fn check_pattern(cx: &InferContext<'_>, name: &str) -> Result<(), TypeError> {
+    let literal = cx.literals[1];
+    let Some(ScalarValue::Text(text)) = literal.and_then(Literal::value).and_then(Value::scalar) else {
+        return Ok(());
+    };
+    let refuse = |message: String| TypeError::Pattern {
+        message,
+        param: cx.params[1].clone(),
+        actual: literal.map_or_else(String::new, Literal::to_string),
+    };
+    match Pattern::new(text) {
+        Err(error) => Err(refuse(format!("invalid regular expression: {error}"))),
+        Ok(pattern) if name == regex::EXTRACT_REGEX && pattern.groups() != 1 => {
+            Err(refuse(regex::one_group_message(text, pattern.groups())))
+        }
+        Ok(_) => Ok(()),
+    }
 }

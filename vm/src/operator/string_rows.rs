@@ -320,25 +320,28 @@ impl<'f> KernelCall<'f> {
         self.map_strings::<S, R, _, 2>(|_, row| of_equal(one.is_row(rows.0, rows.1, row)))
     }
 
-    /// The part of each row of the first argument that a function gives; its second argument is the number of the row.
+    /// The part of each row of the first argument that a function gives, or a missing row; its second argument is the number of
+    /// the row.
     ///
     /// # Errors
     /// Arrays of different sizes, the first row that raises, or no memory.
     pub(crate) fn parts_of_strings<S: StringSlot>(
         &mut self,
-        function: impl for<'a> Fn(&'a S::Str, usize) -> Result<&'a S::Str, Fault>,
+        function: impl for<'a> Fn(&'a S::Str, usize) -> Result<Option<&'a S::Str>, Fault>,
     ) -> Result<(), Fault> {
         let (rows, meter, strings) = (common_size(self)?, self.meter(), Strings::of::<S>(self, 0));
         let mut out = self.strings_out(rows)?;
         let outcome = each_word(rows, meter, |word, rows| {
-            let present = strings.present(word) & bits_of(&rows);
+            let mut present = strings.present(word) & bits_of(&rows);
             for (bit, row) in rows.enumerate() {
                 let part = match present >> bit & 1 {
                     0 => &[],
                     _ => {
                         // SAFETY: the argument has this row, of this type.
                         let whole = unsafe { S::of_bytes(strings.get(row)) };
-                        S::as_bytes(function(whole, row).map_err(|fault| fault.in_row(row))?)
+                        let part = function(whole, row).map_err(|fault| fault.in_row(row))?;
+                        present &= !(u64::from(part.is_none()) << bit);
+                        part.map_or(&[][..], S::as_bytes)
                     }
                 };
                 out.append_string(part)?;

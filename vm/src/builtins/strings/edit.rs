@@ -75,7 +75,7 @@ fn substr_rows<S: StringType>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     call.parts_of_strings::<S>(|s, row| {
         poll_if_long::<S>(s, meter)?;
         let range = range::<S>(s, start.get(row), end.get(row));
-        Ok(S::slice(s, range.unwrap_or(0..0)))
+        Ok(Some(S::slice(s, range.unwrap_or(0..0))))
     })
 }
 
@@ -107,7 +107,7 @@ fn strip<S: StringType>(call: &mut KernelCall<'_>, ends: Ends) -> Result<(), Fau
 fn strip_rows<S: StringType>(call: &mut KernelCall<'_>, ends: Ends) -> Result<(), Fault> {
     let (sets, meter) = ((call.len() > 1).then(|| call.string_rows::<S>(1)), call.meter());
     call.parts_of_strings::<S>(|s, row| {
-        S::strip(s, sets.as_ref().and_then(|sets| sets.get(row)), ends, meter)
+        S::strip(s, sets.as_ref().and_then(|sets| sets.get(row)), ends, meter).map(Some)
     })
 }
 

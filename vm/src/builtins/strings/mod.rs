@@ -12,6 +12,7 @@
 //! | `utf8` | encode, decode |
 //! | `printf` | printf |
 //! | `format` | format |
+//! | `regex`, `re2`, `re2_escapes`, `re2_classes` | contains_regex, extract_regex, replace_all_regex, and their patterns |
 //! | `argument`, `digits` | what both of them take, and how it prints |
 //!
 //! Positions and lengths count *units*: code points of a TEXT, bytes of a BYTES. A missing operand
@@ -28,16 +29,29 @@ mod edit;
 mod format;
 mod pattern;
 mod printf;
+pub mod re2;
+mod re2_classes;
+mod re2_escapes;
+pub mod regex;
 mod scalar;
-mod search;
+pub(super) mod search;
 mod strip;
 pub(super) mod units;
 mod utf8;
 
 /// The rows of this namespace.
 pub fn rows() -> Vec<Family> {
-    [search::rows(), edit::rows(), case::rows(), scalar::rows(), utf8::rows(), printf::rows(), format::rows()]
-        .concat()
+    [
+        search::rows(),
+        edit::rows(),
+        case::rows(),
+        scalar::rows(),
+        utf8::rows(),
+        printf::rows(),
+        format::rows(),
+        regex::rows(),
+    ]
+    .concat()
 }
 
 #[cfg(test)]
