@@ -12,12 +12,6 @@ pub fn definitions() -> Vec<OperatorDef> {
     vec![
         at(),
         chosen(
-            "array.take",
-            &["x", "ids"],
-            "The rows of these numbers. Raises if there is no such row.",
-            indices,
-        ),
-        chosen(
             "array.slice",
             &["x", "offset", "size"],
             "`size` rows from `offset` on, to the end if size is -1. Raises if there are not so many.",

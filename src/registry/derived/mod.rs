@@ -9,6 +9,8 @@
 //! | ranks | ordinal_rank, dense_rank, cdf |
 //! | pairs | weighted_average, covariance, correlation |
 //! | array | at, slice, concat, searchsorted, shapes |
+//! | made | make_dense_array, interleave, as_dense_array, shapes of a size |
+//! | edges | group_by, from_keys, pairs, groups of other sizes, take |
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
@@ -24,7 +26,9 @@ pub mod annotation;
 pub mod array;
 pub mod cast;
 pub mod compare;
+mod edges;
 pub mod like;
+mod made;
 pub mod nd;
 mod pairs;
 pub mod presence;
@@ -41,6 +45,8 @@ pub fn definitions() -> Vec<OperatorDef> {
         ranks::definitions(),
         pairs::definitions(),
         array::definitions(),
+        made::definitions(),
+        edges::definitions(),
         compare::definitions(),
         cast::definitions(),
         like::definitions(),

@@ -175,7 +175,7 @@ pub(super) fn fill_rows(
 }
 
 /// An edge of a mapping whose memory is counted.
-fn mapped(meter: &Meter<'_>, mapping: Arc<ArrayRows>, parents: usize) -> Result<Edge, Fault> {
+pub(super) fn mapped(meter: &Meter<'_>, mapping: Arc<ArrayRows>, parents: usize) -> Result<Edge, Fault> {
     let bytes = mapping.heap_bytes();
     counted(meter, bytes, Edge::from_mapping_by(mapping, parents, meter, are_all_rows))
 }
@@ -298,19 +298,19 @@ fn compose_edges(outer: &Edge, inner: &Edge, meter: &Meter<'_>) -> Result<Edge, 
 }
 
 /// An edge of split points whose memory is counted.
-fn edge_of_points(points: Vec<usize>, meter: &Meter<'_>) -> Result<Edge, Fault> {
+pub(super) fn edge_of_points(points: Vec<usize>, meter: &Meter<'_>) -> Result<Edge, Fault> {
     let bytes = (points.capacity() * size_of::<usize>()) as u64;
     counted(meter, bytes, Edge::from_points_within(points, meter))
 }
 
-fn class_of_edge(args: &[QType]) -> Option<ArrayClass> {
+pub(super) fn class_of_edge(args: &[QType]) -> Option<ArrayClass> {
     match args {
         [QType::Edge(class)] | [QType::EdgeToScalar(class)] => Some(*class),
         _ => None,
     }
 }
 
-fn int64_array(class: ArrayClass) -> QType {
+pub(super) fn int64_array(class: ArrayClass) -> QType {
     QType::Array(ArrayType { class, element: ScalarType::Int64 })
 }
 

@@ -10,12 +10,14 @@ use std::sync::{Arc, LazyLock};
 
 pub mod aggregate;
 pub mod array;
+pub mod arrays_made;
 pub mod bitwise;
 pub mod bools;
 pub mod casts;
 pub mod core;
 mod distinct;
 pub mod edge;
+pub mod edge_groups;
 pub mod group_values;
 #[cfg(test)]
 mod levels;
@@ -50,9 +52,11 @@ pub fn table() -> Arc<OperatorTable> {
             seq::rows(),
             aggregate::rows(),
             array::rows(),
+            arrays_made::rows(),
             scan::rows(),
             scattered::rows(),
             edge::rows(),
+            edge_groups::rows(),
             group_values::rows(),
             text_order::rows(),
             nd::rows(),
