@@ -189,6 +189,9 @@ fn texts_keep_their_buffers() {
     check("strings.count(s, t)", &[&[("s", &long), ("t", "'wide w'")]]);
     check("strings.replace(strings.strip(s, t), t, ', ')", &[&[("s", &long), ("t", "' '")]]);
     check("strings.format('{a} of {b}', a=n, b=s)", &[&[("n", "7"), ("s", "'many words and more of them'")]]);
+    check("strings.contains_regex(s, 'w(i|o)de  ')", &[&[("s", &long)]]);
+    check("strings.extract_regex(s, '(?:wide ){7}(.*)')", &[&[("s", &long)], &[("s", "'short'")]]);
+    check("strings.replace_all_regex(s, '(w\\\\w+) ', '<\\\\1>')", &[&[("s", &long)], &[("s", "'short'")]]);
     check(
         "core.where(m, s, strings.lower(t))",
         &[&[("m", "present"), ("s", &long), ("t", "'T'")], &[("m", "missing"), ("s", "'S'"), ("t", &long)]],
@@ -210,6 +213,8 @@ fn rows_of_texts_keep_their_buffers() {
         "strings.format('{a} of {b}', a=strings.length(s), b=s)",
         "strings.as_text(strings.length(s))",
         "array.select(s, s == t)",
+        "strings.extract_regex(s, '([a-z]+)') | strings.replace_all_regex(t, 'o|(x)', '-\\\\1')",
+        "core.get_first(strings.split(s, ' '))",
     ] {
         check(text, sets);
     }

@@ -16,6 +16,7 @@
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
 //! | sequence | range, at, reduce |
 //! | text | strings with default parameters, regular expressions |
+//! | pieces | split, findall_regex |
 //! | nd | axes of n-dimensional arrays: sum, mean, …, cumsum, transpose, take, reshape |
 //! | annotation | qtype, name, export, source_location |
 
@@ -31,6 +32,7 @@ pub mod like;
 mod made;
 pub mod nd;
 mod pairs;
+mod pieces;
 pub mod presence;
 mod ranks;
 pub mod sequence;
@@ -53,6 +55,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         tuple::definitions(),
         sequence::definitions(),
         text::definitions(),
+        pieces::definitions(),
         annotation::definitions(),
         nd::definitions(),
     ]

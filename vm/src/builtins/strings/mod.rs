@@ -12,6 +12,7 @@
 //! | `utf8` | encode, decode |
 //! | `printf` | printf |
 //! | `format` | format |
+//! | `pieces` | split, findall_regex |
 //! | `regex`, `re2`, `re2_escapes`, `re2_classes` | contains_regex, extract_regex, replace_all_regex, and their patterns |
 //! | `argument`, `digits` | what both of them take, and how it prints |
 //!
@@ -28,6 +29,7 @@ mod digits;
 mod edit;
 mod format;
 mod pattern;
+pub mod pieces;
 mod printf;
 pub mod re2;
 mod re2_classes;
@@ -50,6 +52,7 @@ pub fn rows() -> Vec<Family> {
         printf::rows(),
         format::rows(),
         regex::rows(),
+        pieces::rows(),
     ]
     .concat()
 }
