@@ -5,6 +5,7 @@
 
 use crate::expr::Literal;
 use crate::registry::define::{Lowered, OperatorDef};
+use crate::registry::derived::aggregate::fraction;
 use crate::registry::infer::{InferContext, Resolution, TypeError};
 use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
@@ -31,6 +32,22 @@ pub fn definitions() -> Vec<OperatorDef> {
         to_scalar("core.to_float32", ScalarType::Float32, "The number as FLOAT32, rounded to nearest."),
         to_scalar("core.to_float64", ScalarType::Float64, "The number as FLOAT64."),
         to_scalar("core.to_bool", ScalarType::Boolean, "False for zero, true for any other number."),
+        OperatorDef::new(
+            "math.float",
+            &["x"],
+            "The numbers as floats, which floats are already; integers as the dialect has fractions of them.",
+            |cx| {
+                let number = cx.types[0].element().filter(|t| t.is_numeric());
+                let float = number.and_then(|t| cx.types[0].with_scalar(fraction(cx.dialect, t)));
+                cx.unchanged(float.ok_or_else(|| cx.expected("numerics", 0))?)
+            },
+        )
+        .lowered(|cx, args| {
+            let given = cx.qtype(args[0]);
+            let dialect = cx.dialect();
+            let float = given.element().and_then(|t| given.with_scalar(fraction(dialect, t)));
+            Ok(Lowered::To(cx.cast(args[0], &float.unwrap_or(given))?))
+        }),
         cast(),
         cast_values(),
         to_optional(),

@@ -11,6 +11,7 @@
 //! | array | at, slice, concat, searchsorted, shapes |
 //! | made | make_dense_array, interleave, as_dense_array, shapes of a size |
 //! | edges | group_by, from_keys, pairs, groups of other sizes, take |
+//! | random | cityhash, sample, sample_n |
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
@@ -34,6 +35,7 @@ pub mod nd;
 mod pairs;
 mod pieces;
 pub mod presence;
+mod random;
 mod ranks;
 pub mod sequence;
 pub mod text;
@@ -49,6 +51,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         array::definitions(),
         made::definitions(),
         edges::definitions(),
+        random::definitions(),
         compare::definitions(),
         cast::definitions(),
         like::definitions(),

@@ -32,6 +32,19 @@ pub fn definitions() -> Vec<OperatorDef> {
         select(),
         logical_if(),
         with_assertion(),
+        OperatorDef::new(
+            "core.coalesce_units",
+            &["*args"],
+            "The first value that is no UNIT, by type.",
+            |cx| match cx.types.iter().find(|t| **t != UNIT) {
+                Some(qtype) => cx.unchanged(qtype.clone()),
+                None => Err(TypeError::Names { message: "at least one argument must be no unit".to_owned() }),
+            },
+        )
+        .lowered(|cx, args| match args.iter().find(|arg| cx.qtype(**arg) != UNIT) {
+            Some(arg) => Ok(Lowered::To(*arg)),
+            None => Ok(Lowered::Keep),
+        }),
     ]
 }
 

@@ -1,17 +1,21 @@
-//! Sequences: ranges with defaults, indexing, and reduction by an operator.
+//! Sequences: ranges with defaults, indexing, and operators applied to elements.
 
-use crate::expr::Literal;
+use crate::expr::{Literal, NodeId};
 use crate::registry::define::{Lowered, OperatorDef};
 use crate::registry::infer::{InferContext, Resolution, TypeError};
+use cembra_vm::builtins::seq;
 use cembra_vm::value::qtype::INT64;
-use cembra_vm::value::{QType, ScalarType, Value};
+use cembra_vm::value::{ArrayClass, ArrayType, QType, ScalarType, Value};
 
 /// Name of `seq.reduce`.
 pub const REDUCE: &str = "seq.reduce";
 
+/// What a sequence can hold.
+const PLAIN: &str = "scalars that are no texts or bytes: elements of sequences are plain and present";
+
 /// The definitions of this file.
 pub fn definitions() -> Vec<OperatorDef> {
-    vec![range(), at(), slice(), make(), reduce()]
+    vec![range(), at(), slice(), make(), repeat(), map(), reduce()]
 }
 
 fn integer_like(cx: &InferContext<'_>, index: usize) -> Result<QType, TypeError> {
@@ -106,12 +110,68 @@ fn make() -> OperatorDef {
                 true => cx.unchanged(QType::Sequence(*element)),
                 false => Err(TypeError::NoCommonType { types: cx.types.to_vec() }),
             },
-            _ => Err(cx.expected(
-                "scalars that are no texts or bytes: elements of sequences are plain and present",
-                0,
-            )),
+            _ => Err(cx.expected(PLAIN, 0)),
         }
     })
+}
+
+fn repeat() -> OperatorDef {
+    OperatorDef::new(
+        "seq.repeat",
+        &["value", "n"],
+        "A sequence with the value n times; without elements if n is below 0.",
+        |cx| match (&cx.types[0], &cx.types[1]) {
+            (_, n) if !matches!(n, QType::Scalar(t) if t.is_integer()) => {
+                Err(cx.expected("an integer scalar", 1))
+            }
+            (QType::Scalar(element), _) if element.is_plain() => cx.unchanged(QType::Sequence(*element)),
+            _ => Err(cx.expected(PLAIN, 0)),
+        },
+    )
+    .lowered(|cx, args| {
+        let n = cx.cast(args[1], &INT64)?;
+        Ok(Lowered::To(cx.make(seq::REPEAT, &[args[0], n])?))
+    })
+}
+
+/// The operator over the elements as rows.
+fn map() -> OperatorDef {
+    OperatorDef::new(
+        "seq.map",
+        &["op", "arg0", "*args"],
+        "op applied to the elements at each position of sequences of one length.",
+        |cx| {
+            let op = cx.operator_literal(0)?;
+            let elements: Vec<QType> =
+                (1..cx.types.len()).map(|index| element(cx, index)).collect::<Result<_, _>>()?;
+            let of_elements = cx.apply(op, &elements)?;
+            let rows = |t: &QType| t.scalar().map(|element| QType::Array(dense(element)));
+            let rows: Vec<QType> = elements.iter().filter_map(rows).collect();
+            let of_rows = cx.apply(op, &rows)?;
+            match (&of_elements, of_rows.array()) {
+                (QType::Scalar(result), Some(rows)) if result.is_plain() && rows == dense(*result) => {
+                    cx.unchanged(QType::Sequence(*result))
+                }
+                _ => Err(TypeError::Names {
+                    message: format!(
+                        "expected an operator that gives plain values that are present, got {op}, which gives {of_elements}"
+                    ),
+                }),
+            }
+        },
+    )
+    .reading_literals()
+    .lowered(|cx, args| {
+        let Some(Literal::Operator(op)) = cx.literal(args[0]) else { return Ok(Lowered::Keep) };
+        let rows: Vec<NodeId> =
+            args[1..].iter().map(|arg| cx.make(seq::ROWS, &[*arg])).collect::<Result<_, _>>()?;
+        let mapped = cx.make(&op, &rows)?;
+        Ok(Lowered::To(cx.make(seq::OF_ROWS, &[mapped])?))
+    })
+}
+
+fn dense(element: ScalarType) -> ArrayType {
+    ArrayType { class: ArrayClass::Dense, element }
 }
 
 /// `op(… op(op(initial, s0), s1) …)`; the compiler extension of the same name makes it a loop.

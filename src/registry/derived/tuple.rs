@@ -27,6 +27,8 @@ pub fn definitions() -> Vec<OperatorDef> {
         map_tuple(),
         reduce_tuple(),
         zip(),
+        apply(),
+        apply_varargs(),
         namedtuple_make(),
         get_field(),
         union(),
@@ -188,6 +190,43 @@ fn reduce_tuple() -> OperatorDef {
             result = cx.make(&op, &[result, *next])?;
         }
         Ok(Lowered::To(result))
+    })
+}
+
+fn apply() -> OperatorDef {
+    OperatorDef::new("core.apply", &["op", "*args"], "op applied to the values.", |cx| {
+        let result = cx.apply(cx.operator_literal(0)?, &cx.types[1..])?;
+        cx.unchanged(result)
+    })
+    .reading_literals()
+    .lowered(|cx, args| match cx.literal(args[0]) {
+        Some(Literal::Operator(op)) => Ok(Lowered::To(cx.make(&op, &args[1..])?)),
+        _ => Ok(Lowered::Keep),
+    })
+}
+
+fn apply_varargs() -> OperatorDef {
+    OperatorDef::new(
+        "core.apply_varargs",
+        &["op", "arg0", "*args"],
+        "op applied to the values, and to the fields of a tuple that is the last of them.",
+        |cx| {
+            let op = cx.operator_literal(0)?;
+            let last = cx.types.len() - 1;
+            let mut types = cx.types[1..last].to_vec();
+            types.extend(tuple(cx, last)?.fields().iter().cloned());
+            let result = cx.apply(op, &types)?;
+            cx.unchanged(result)
+        },
+    )
+    .reading_literals()
+    .lowered(|cx, args| match (cx.literal(args[0]), args) {
+        (Some(Literal::Operator(op)), [_, values @ .., last]) => {
+            let mut values = values.to_vec();
+            values.extend(fields(cx, *last)?);
+            Ok(Lowered::To(cx.make(&op, &values)?))
+        }
+        _ => Ok(Lowered::Keep),
     })
 }
 

@@ -26,6 +26,7 @@ pub mod nd;
 pub mod plane;
 mod present;
 pub mod python;
+pub mod random;
 mod recipes;
 mod rows_so_far;
 pub mod scan;
@@ -62,6 +63,7 @@ pub fn table() -> Arc<OperatorTable> {
             nd::rows(),
             plane::rows(),
             python::rows(),
+            random::rows(),
         ];
         for row in rows.into_iter().flatten() {
             table.add(row).expect("standard operators have distinct names");

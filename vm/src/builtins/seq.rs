@@ -3,13 +3,21 @@
 //! `seq.reduce` has no row here: the compiler turns it into a loop over `seq.size` and `seq.at`.
 
 use crate::operator::{Family, KernelCall, Overload};
-use crate::value::qtype::INT64;
-use crate::value::{Fault, QType, ScalarType, ScalarValue, Value};
+use crate::value::array::cell_size;
+use crate::value::qtype::{INT64, OPTIONAL_UNIT};
+use crate::value::{ArrayClass, ArrayType, Fault, QType, ScalarType, ScalarValue, Value};
 
 /// Name of `seq.at`.
 pub const AT: &str = "seq.at";
 /// Name of `seq.size`.
 pub const SIZE: &str = "seq.size";
+
+/// Name of `seq._repeat`.
+pub const REPEAT: &str = "seq._repeat";
+/// Name of `seq._rows`.
+pub const ROWS: &str = "seq._rows";
+/// Name of `seq._of_rows`.
+pub const OF_ROWS: &str = "seq._of_rows";
 
 /// Elements a sequence may have: 8 bytes each, 128 MiB in all.
 pub const MAX_ELEMENTS: u64 = 1 << 24;
@@ -43,6 +51,18 @@ pub fn rows() -> Vec<Family> {
         .on_demand(slice),
         Family::new("seq.make", &["*elements"], "A sequence of the values, which have one plain scalar type.")
             .on_demand(make),
+        Family::new("seq.all_equal", &["seq"], "Present if all elements are equal; NaN equals nothing.")
+            .cost_of(5)
+            .on_demand(all_equal),
+        Family::new(REPEAT, &["value", "n"], "The value n times; none if n is below 0. Raises for too many elements.")
+            .cost_of(5)
+            .raises()
+            .on_demand(repeat),
+        Family::new(ROWS, &["seq"], "The elements as the rows of a dense array.").cost_of(5).on_demand(rows_of),
+        Family::new(OF_ROWS, &["x"], "The rows of a dense array as a sequence. Raises if one is missing.")
+            .cost_of(5)
+            .raises()
+            .on_demand(of_rows),
     ]
 }
 
@@ -119,4 +139,82 @@ fn make(family: &Family, args: &[QType]) -> Option<Overload> {
 /// The bits of a plain scalar as a sequence holds them.
 fn bits(value: &Value) -> u64 {
     value.scalar().and_then(ScalarValue::plain_bits).unwrap_or_default()
+}
+
+fn check_elements(count: usize) -> Result<(), Fault> {
+    match count as u64 > MAX_ELEMENTS {
+        true => Err(Fault::Limit { limit: "sequence-elements", actual: count as u64, maximum: MAX_ELEMENTS }),
+        false => Ok(()),
+    }
+}
+
+fn all_equal(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Sequence(element)] = args else { return None };
+    let element = *element;
+    Some(family.make_general(args, OPTIONAL_UNIT, move |call| {
+        let cells = call.sequence(0);
+        let are_equal = |pair: &[u64]| match element {
+            ScalarType::Float32 => f32::from_bits(pair[0] as u32) == f32::from_bits(pair[1] as u32),
+            ScalarType::Float64 | ScalarType::WeakFloat => f64::from_bits(pair[0]) == f64::from_bits(pair[1]),
+            _ => pair[0] == pair[1],
+        };
+        call.set::<Option<()>>(cells.windows(2).all(are_equal).then_some(()));
+        Ok(())
+    }))
+}
+
+fn repeat(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Scalar(element), INT64] = args else { return None };
+    element.is_plain().then(|| {
+        family.make_general(args, QType::Sequence(*element), |call| {
+            let (value, n) = (bits(&call.value(0)?), call.get::<i64>(1));
+            let count = usize::try_from(n.max(0)).unwrap_or(usize::MAX);
+            check_elements(count)?;
+            call.sequence_room(count)?.resize(count, value);
+            Ok(())
+        })
+    })
+}
+
+fn rows_of(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Sequence(element)] = args else { return None };
+    let element = *element;
+    let result = QType::Array(ArrayType { class: ArrayClass::Dense, element });
+    Some(family.make_general(args, result, move |call| {
+        let cells = call.sequence(0);
+        let meter = call.meter();
+        let mut out = call.rows_out(element, cells.len())?;
+        let size = cell_size(element);
+        let bytes = out.cells_mut();
+        for stride in meter.strides(cells.len()) {
+            for row in stride? {
+                // A cell is the first bytes of a word.
+                bytes[row * size..][..size].copy_from_slice(&cells[row].to_le_bytes()[..size]);
+            }
+        }
+        Ok(())
+    }))
+}
+
+fn of_rows(family: &Family, args: &[QType]) -> Option<Overload> {
+    let [QType::Array(ArrayType { class: ArrayClass::Dense, element })] = args else { return None };
+    element.is_plain().then(|| {
+        family.make_general(args, QType::Sequence(*element), |call| {
+            let (rows, meter) = (call.array(0), call.meter());
+            check_elements(rows.len())?;
+            let cells = call.sequence_room(rows.len())?;
+            for stride in meter.strides(rows.len()) {
+                for row in stride? {
+                    if !rows.is_present(row) {
+                        return Err(Fault::MissingValue { operator: "seq.map" });
+                    }
+                    let mut word = [0; 8];
+                    let cell = rows.raw(row);
+                    word[..cell.len()].copy_from_slice(cell);
+                    cells.push(u64::from_le_bytes(word));
+                }
+            }
+            Ok(())
+        })
+    })
 }
