@@ -15,6 +15,7 @@
 //! | cast | to_int32 …, cast, cast_values, to_optional, get_optional_value |
 //! | like | zeros_like, ones_like, empty_like, const_like, shapes |
 //! | tuple | get_nth, concat, slice, map, reduce, zip, namedtuples |
+//! | series | ewma, agg_moving_average, serial_correlation |
 //! | sequence | range, at, reduce |
 //! | text | strings with default parameters, regular expressions |
 //! | pieces | split, findall_regex |
@@ -38,6 +39,7 @@ pub mod presence;
 mod random;
 mod ranks;
 pub mod sequence;
+mod series;
 pub mod text;
 pub mod tuple;
 
@@ -52,6 +54,7 @@ pub fn definitions() -> Vec<OperatorDef> {
         made::definitions(),
         edges::definitions(),
         random::definitions(),
+        series::definitions(),
         compare::definitions(),
         cast::definitions(),
         like::definitions(),

@@ -4,9 +4,10 @@
 
 use crate::expr::{Literal, NodeId};
 use crate::registry::define::{LowerContext, LowerError, Lowered, OperatorDef};
-use crate::registry::derived::aggregate::{Rows, grouped, no_edge};
+use crate::registry::derived::aggregate::{Rows, fraction, grouped, no_edge};
 use crate::registry::dialect::Dialect;
-use crate::registry::infer::{InferContext, Resolution};
+use crate::registry::infer::InferContext;
+use cembra_vm::builtins::weighted::WEIGHTED_CDF;
 use cembra_vm::value::qtype::UNIT;
 use cembra_vm::value::{QType, ScalarType, Value};
 
@@ -117,24 +118,66 @@ fn numbers_in_order(cx: &mut dyn LowerContext, rows: NodeId) -> Result<NodeId, L
 
 /// Shares of rows; of integers they are FLOAT32 where the dialect wants such fractions.
 fn cdf() -> OperatorDef {
-    const MEANING: &str =
-        "Share of the present rows that are not above the row; NaN for all rows of a group that has one.";
+    const MEANING: &str = "Share of the present rows that are not above the row, or of their weights, of those where both are present; NaN for all rows of a group that has one.";
     let shares = grouped("math.cdf", "math._cdf", &["x", "over"], MEANING, ORDERED);
     let (infer, lower) = (shares.infer.clone(), shares.lower.clone().expect("the definition lowers"));
     let rounded = |dialect: Dialect, rows: &QType| {
         let wants = rows.element().is_some_and(ScalarType::is_integer) && dialect == Dialect::Arolla;
         rows.with_scalar(ScalarType::Float32).filter(|_| wants)
     };
-    OperatorDef::new("math.cdf", &["x", "over"], MEANING, move |cx| {
-        let resolution = infer(cx)?;
-        match rounded(cx.dialect, &cx.types[0]) {
-            Some(result) => Ok(Resolution { result, ..resolution }),
-            None => Ok(resolution),
+    OperatorDef::new("math.cdf", &["x", "weights", "over"], MEANING, move |cx| {
+        let [x, weights, over] = cx.types else { return Err(cx.expected("an array type", 0)) };
+        let (weights, over) =
+            if is_edge(weights) && *over == UNIT { (over, weights) } else { (weights, over) };
+        let types = [x.clone(), over.clone()];
+        let resolution = infer(&InferContext { types: &types, ..*cx })?;
+        if *weights == UNIT {
+            return cx.unchanged(rounded(cx.dialect, x).unwrap_or(resolution.result));
+        }
+        let element = weighted_element(cx.dialect, x, weights);
+        let element = element.ok_or_else(|| cx.expected("an array of numbers of the family of x", 1))?;
+        cx.unchanged(x.with_scalar(element).unwrap_or(resolution.result))
+    })
+    .default("weights", no_edge())
+    .default("over", no_edge())
+    .lowered(move |cx, args| {
+        let [x, weights, over] = args else { return Ok(Lowered::Keep) };
+        let (weights, over) = match is_edge(&cx.qtype(*weights)) && cx.qtype(*over) == UNIT {
+            true => (over, weights),
+            false => (weights, over),
+        };
+        if cx.qtype(*weights) != UNIT {
+            return weighted_cdf(cx, [*x, *weights, *over]);
+        }
+        match (lower(cx, &[*x, *over])?, rounded(cx.dialect(), &cx.qtype(*x))) {
+            (Lowered::To(shares), Some(result)) => Ok(Lowered::To(cx.cast(shares, &result)?)),
+            (lowered, _) => Ok(lowered),
         }
     })
-    .default("over", no_edge())
-    .lowered(move |cx, args| match (lower(cx, args)?, rounded(cx.dialect(), &cx.qtype(args[0]))) {
-        (Lowered::To(shares), Some(result)) => Ok(Lowered::To(cx.cast(shares, &result)?)),
-        (lowered, _) => Ok(lowered),
-    })
+}
+
+fn is_edge(qtype: &QType) -> bool {
+    matches!(qtype, QType::Edge(_) | QType::EdgeToScalar(_))
+}
+
+/// The float that both rows and their weights become, if they are numbers of one family of arrays.
+fn weighted_element(dialect: Dialect, x: &QType, weights: &QType) -> Option<ScalarType> {
+    let (x, weights) = (x.array()?, weights.array()?);
+    let are_numbers = x.element.is_numeric() && weights.element.is_numeric() && x.class == weights.class;
+    dialect
+        .common_scalar(fraction(dialect, x.element), fraction(dialect, weights.element))
+        .filter(|_| are_numbers)
+}
+
+fn weighted_cdf(cx: &mut dyn LowerContext, [x, weights, over]: [NodeId; 3]) -> Result<Lowered, LowerError> {
+    let (given, of_weights) = (cx.qtype(x), cx.qtype(weights));
+    let element = weighted_element(cx.dialect(), &given, &of_weights).unwrap_or(ScalarType::Float64);
+    let stored = if element == ScalarType::WeakFloat { ScalarType::Float64 } else { element };
+    let rows = given.with_scalar(stored).unwrap_or(given);
+    let mut args = vec![cx.cast(x, &rows)?, cx.cast(weights, &rows)?];
+    if cx.qtype(over) != UNIT {
+        args.push(over);
+    }
+    let shares = cx.make(WEIGHTED_CDF, &args)?;
+    Ok(Lowered::To(cx.cast(shares, &rows.with_scalar(element).unwrap_or(rows.clone()))?))
 }

@@ -32,10 +32,12 @@ mod rows_so_far;
 pub mod scan;
 pub mod scattered;
 pub mod seq;
+pub mod series;
 pub mod strings;
 mod text_order;
 pub mod trig;
 pub mod unsigned;
+pub mod weighted;
 
 /// The table of all standard operators.
 pub fn table() -> Arc<OperatorTable> {
@@ -51,11 +53,13 @@ pub fn table() -> Arc<OperatorTable> {
             unsigned::rows(),
             strings::rows(),
             seq::rows(),
+            series::rows(),
             aggregate::rows(),
             array::rows(),
             arrays_made::rows(),
             scan::rows(),
             scattered::rows(),
+            weighted::rows(),
             edge::rows(),
             edge_groups::rows(),
             group_values::rows(),
