@@ -16,6 +16,7 @@ pub mod bools;
 pub mod casts;
 pub mod core;
 mod distinct;
+pub mod distribution;
 pub mod edge;
 pub mod edge_groups;
 pub mod group_values;
@@ -45,6 +46,7 @@ pub fn table() -> Arc<OperatorTable> {
         let mut table = OperatorTable::new();
         let rows = [
             math::rows(),
+            distribution::rows(),
             trig::rows(),
             core::rows(),
             casts::rows(),

@@ -5,6 +5,7 @@
 //! depends on the platform's mathematics library.
 
 pub mod crossing;
+pub mod distribution;
 pub mod extremes;
 pub mod first_stage;
 pub mod float;
