@@ -19,6 +19,12 @@ fn published_string_cases() {
     assert_eq!(check("arolla/strings.json"), 868);
 }
 
+/// Operators of texts, edges, sequences and samples, recorded by `tests/oracles/arolla/record_operators.py`.
+#[test]
+fn published_operator_cases() {
+    assert_eq!(check("arolla/operators.json"), 2405);
+}
+
 /// Runs a file of cases; gives how many are right.
 fn check(file: &str) -> usize {
     let right = check_with(file, &[]);
