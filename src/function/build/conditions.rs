@@ -80,12 +80,17 @@ impl Builder<'_> {
         let mut left = self.expr(operands[0]);
         for (position, op) in ops.iter().enumerate() {
             let right = operands[position + 1];
-            if matches!(op, CompareOp::In | CompareOp::NotIn) {
+            let (is_membership, is_last) =
+                (matches!(op, CompareOp::In | CompareOp::NotIn), position + 1 == ops.len());
+            if is_membership && is_last {
                 return self.membership(left, right, *op, span);
             }
             let right = self.expr(right);
-            let condition = self.operation(FunctionOp::Compare(*op), vec![left, right], span);
-            if position + 1 == ops.len() {
+            let condition = match is_membership {
+                true => self.contained(left, right, *op, span),
+                false => self.operation(FunctionOp::Compare(*op), vec![left, right], span),
+            };
+            if is_last {
                 return condition;
             }
             let next = self.new_block();
@@ -97,22 +102,17 @@ impl Builder<'_> {
         unreachable!("a comparison has an operator")
     }
 
-    /// `x in (a, b)`: compared with what is written out, one after the other, or with all elements.
+    /// `x in (a, b)`: compared with what is written out, one after the other, when all of it is there; or with all elements.
     fn membership(&mut self, left: InstId, right: ExprId, op: CompareOp, span: Span) -> InstId {
         let tree = self.tree;
         let (ExprKind::Tuple(parts) | ExprKind::List(parts)) = tree.expr(right).kind else {
             let container = self.expr(right);
-            let contains = FunctionOp::LibraryFunction(LibraryFunction::named("_contains"));
-            let found = self.operation(contains, vec![container, left], span);
-            return match op {
-                CompareOp::NotIn => self.operation(FunctionOp::Unary(UnaryOp::Not), vec![found], span),
-                _ => found,
-            };
+            return self.contained(left, container, op, span);
         };
         let result = self.merged();
         let end = self.new_block();
-        for part in tree.expr_list(parts) {
-            let part = self.expr(*part);
+        let parts: Vec<InstId> = tree.expr_list(parts).iter().map(|part| self.expr(*part)).collect();
+        for part in parts {
             let equal = self.operation(FunctionOp::Compare(CompareOp::Equal), vec![left, part], span);
             let (found, next) = (self.new_block(), self.new_block());
             self.end_block(Tail::Branch { condition: equal, then: found, orelse: next }, span);
@@ -124,6 +124,16 @@ impl Builder<'_> {
         self.write_bool(result, op == CompareOp::NotIn, span);
         self.jump_into(end, span);
         self.read(result, span)
+    }
+
+    /// Whether a value is one of the elements of another, or is not.
+    fn contained(&mut self, value: InstId, container: InstId, op: CompareOp, span: Span) -> InstId {
+        let contains = FunctionOp::LibraryFunction(LibraryFunction::named("_contains"));
+        let found = self.operation(contains, vec![container, value], span);
+        match op {
+            CompareOp::NotIn => self.operation(FunctionOp::Unary(UnaryOp::Not), vec![found], span),
+            _ => found,
+        }
     }
 
     pub(super) fn write_bool(&mut self, variable: crate::ssa::VarId, value: bool, span: Span) {

@@ -383,3 +383,13 @@ fn thousands_of_tests_for_none_are_compiled() {
     source += &"    if x is not None:\n        c = c + 1\n".repeat(2_000);
     check(&(source + "    return x, c\n"), json!([]), json!([2.0, 2001]));
 }
+
+#[test]
+fn what_a_value_is_looked_for_in_is_computed_first() {
+    let raises = "def f(n):\n    return n in (n, 1 // (n - n))\n";
+    check(raises, json!([3]), json!("ZeroDivisionError"));
+    let called = "def g(l):\n    l.append(1)\n    return len(l)\ndef f(n):\n    l = [n]\n    a = n in [n, g(l)]\n    b = n not in (g(l), g(l))\n    return a, b, len(l)\n";
+    check(called, json!([7]), json!([true, true, 4]));
+    let chain = "def f(n):\n    return n in (1, 2) == True, 0 < n in (1, 2), n in (1, 2) != n\n";
+    check(chain, json!([1]), json!([false, true, true]));
+}
