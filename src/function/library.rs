@@ -130,6 +130,8 @@ pub enum LibraryKind {
     Mean,
     /// `np.prod`.
     Product,
+    /// `np.cumsum` of an array with one axis.
+    CumulativeSum,
     /// `np.argmin`.
     ArgMin,
     /// `np.argmax`.
@@ -138,7 +140,7 @@ pub enum LibraryKind {
     List(ListMethod),
 }
 
-/// A method of lists that is more than one operator.
+/// A method of lists, or of arrays, that is more than one operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListMethod {
     /// `pop` of a place.
@@ -155,8 +157,10 @@ pub enum ListMethod {
     Reverse,
     /// `clear`.
     Clear,
-    /// `sort`.
+    /// `sort`, of an array with one axis as well.
     Sort,
+    /// `fill` of an array.
+    Fill,
 }
 
 impl ListMethod {
@@ -171,6 +175,7 @@ impl ListMethod {
             ListMethod::Reverse => "reverse",
             ListMethod::Clear => "clear",
             ListMethod::Sort => "sort",
+            ListMethod::Fill => "fill",
         }
     }
 }
@@ -420,6 +425,7 @@ static ROWS: &[Row] = &[
     row("_iteration_length", LibraryKind::IterationLength),
     row("_multiply", LibraryKind::CounterProduct),
     row("_array", LibraryKind::ArrayFrom),
+    row("_astype", LibraryKind::ArrayFrom),
     row("_zeros_as", LibraryKind::FilledAs(0)),
     row("_ones_as", LibraryKind::FilledAs(1)),
     row("_list", LibraryKind::NewList),
@@ -437,6 +443,7 @@ static ROWS: &[Row] = &[
     row("numpy.dot", LibraryKind::Dot),
     row("numpy.mean", LibraryKind::Mean),
     row("numpy.prod", LibraryKind::Product),
+    row("numpy.cumsum", LibraryKind::CumulativeSum),
     row("numpy.argmin", LibraryKind::ArgMin),
     row("numpy.argmax", LibraryKind::ArgMax),
     row("numpy.any", LibraryKind::Any),
@@ -449,6 +456,7 @@ static ROWS: &[Row] = &[
     row("_reverse", LibraryKind::List(ListMethod::Reverse)),
     row("_clear", LibraryKind::List(ListMethod::Clear)),
     row("_sort", LibraryKind::List(ListMethod::Sort)),
+    row("_fill", LibraryKind::List(ListMethod::Fill)),
     row("numpy.sum", LibraryKind::Sum),
     row("numpy.min", LibraryKind::Min),
     row("numpy.max", LibraryKind::Max),

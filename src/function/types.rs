@@ -125,6 +125,14 @@ impl FunctionType {
         matches!(self, FunctionType::Bool | FunctionType::Int | FunctionType::Float)
     }
 
+    /// True for numbers, and for tuples of them.
+    pub(super) fn holds_numbers(&self) -> bool {
+        match self {
+            FunctionType::Tuple(fields) => fields.iter().all(FunctionType::holds_numbers),
+            other => other.is_number(),
+        }
+    }
+
     /// The type of what is not None.
     pub fn without_none(&self) -> &FunctionType {
         match self {

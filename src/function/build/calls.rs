@@ -25,6 +25,14 @@ impl Builder<'_> {
                 }
                 self.function_call(callable, args, keywords, span)
             }
+            Some(Resolved::Library(name))
+                if name == "numpy.sort" && args.len() == 1 && keywords.is_empty() =>
+            {
+                let array = self.expr(self.tree.expr_list(args)[0]);
+                let sorted = self.library("numpy.copy", vec![array], span);
+                self.library("_sort", vec![sorted], span);
+                sorted
+            }
             Some(Resolved::Library(name)) if name.contains('.') => self.library_lacks(&name, span),
             Some(Resolved::Unknown) => {
                 let name = self.dotted(callee).unwrap_or_default();
@@ -115,6 +123,11 @@ impl Builder<'_> {
         }
         if let ("extend", [iter]) = (name, self.tree.expr_list(args)) {
             return self.extend(base, *iter, span);
+        }
+        if let ("astype", [dtype]) = (name, self.tree.expr_list(args)) {
+            let (base, mut builtin) = (self.expr(base), LibraryFunction::named("_astype"));
+            self.set_dtype(&mut builtin, *dtype);
+            return self.operation(FunctionOp::LibraryFunction(builtin), vec![base], span);
         }
         let base = self.expr(base);
         match method_named(name, args.len()) {
@@ -414,12 +427,14 @@ fn method_named(name: &str, arguments: usize) -> Option<&'static str> {
         ("reverse", 0) => "_reverse",
         ("clear", 0) => "_clear",
         ("sort", 0) => "_sort",
+        ("fill", 1) => "_fill",
         ("copy", 0) => "numpy.copy",
         ("sum", 0) => "sum",
         ("min", 0) => "numpy.min",
         ("max", 0) => "numpy.max",
         ("mean", 0) => "numpy.mean",
         ("prod", 0) => "numpy.prod",
+        ("cumsum", 0) => "numpy.cumsum",
         ("argmin", 0) => "numpy.argmin",
         ("argmax", 0) => "numpy.argmax",
         ("any", 0) => "numpy.any",

@@ -183,6 +183,19 @@ impl Builder<'_> {
         }
     }
 
+    /// What a loop goes over: a list of tuples that is written out there is a tuple of them.
+    pub(super) fn iterated_value(&mut self, expr: ExprId) -> InstId {
+        let tree = self.tree;
+        let is_tuple = |part: &ExprId| matches!(tree.expr(*part).kind, ExprKind::Tuple(_));
+        match tree.expr(expr).kind {
+            ExprKind::List(parts) if tree.expr_list(parts).iter().any(is_tuple) => {
+                let parts = tree.expr_list(parts).iter().map(|part| self.expr(*part)).collect();
+                self.operation(FunctionOp::Tuple, parts, self.span(expr))
+            }
+            _ => self.expr(expr),
+        }
+    }
+
     /// What a module of the library lacks: in functions, or in Python too.
     pub(super) fn library_lacks(&mut self, name: &str, span: Span) -> InstId {
         if library::is_left_out(name) {

@@ -207,7 +207,7 @@ impl<'m> Builder<'m> {
             return Iterated::Together(Vec::new());
         }
         let (base, view) = self.view(expr).unwrap_or((expr, View::Elements));
-        let value = self.expr(base);
+        let value = self.iterated_value(base);
         let length = self.module.has_dictionaries().then(|| self.library("len", vec![value], span));
         Iterated::Value { value, length, view }
     }

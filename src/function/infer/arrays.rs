@@ -50,7 +50,7 @@ fn field(fields: &[FunctionType], index: Option<Constant>) -> Result<FunctionTyp
     // An empty tuple has no element: the index raises when it is reached.
     let Some((first, rest)) = fields.split_first() else { return Ok(FunctionType::Int) };
     let joined = rest.iter().try_fold(first.clone(), |joined, next| joined.join(next));
-    joined.filter(FunctionType::is_number).ok_or_else(|| {
+    joined.filter(FunctionType::holds_numbers).ok_or_else(|| {
         unsupported(
             "tuple-index",
             "an index that is not known needs fields of one type",
@@ -118,11 +118,17 @@ pub(super) fn type_of_store(
                 (FunctionType::Array(_), _) if array.is_list => {
                     Err(type_error("can only assign an iterable"))
                 }
-                (FunctionType::Array(_), FunctionType::Array(_)) => Err(unsupported(
-                    "array-store",
-                    "arrays are not assigned to parts of arrays",
-                    "write a loop over the elements",
-                )),
+                (FunctionType::Array(place), FunctionType::Array(item)) => match item.rank <= place.rank {
+                    true => Ok(FunctionType::None),
+                    false => Err(unsupported(
+                        "array-store",
+                        format!(
+                            "an array of {} axes is not assigned to a part with {}",
+                            item.rank, place.rank
+                        ),
+                        "name the row, as in a[i]",
+                    )),
+                },
                 (_, item) if item.is_number() && array.is_list => {
                     list_takes(*array, item).map(|()| FunctionType::None)
                 }

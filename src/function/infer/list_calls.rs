@@ -6,6 +6,7 @@ use super::rules::type_error;
 use crate::function::error::FunctionProblem;
 use crate::function::library::{LibraryKind, ListMethod};
 use crate::function::types::{ArrayOf, FunctionType};
+use cembra_vm::value::ScalarType;
 
 /// True for the functions of this file, but for methods.
 pub(super) fn has_rule(kind: LibraryKind) -> bool {
@@ -21,7 +22,19 @@ pub(super) fn type_of_new(kind: LibraryKind, args: &[FunctionType]) -> Result<Fu
             Ok(FunctionType::Array(ArrayOf::list(element_of(element))))
         }
         (LibraryKind::Repeat, _) => Err(type_error("a list is repeated an integer number of times")),
-        _ => Ok(FunctionType::Array(ArrayOf::list(element_of(&joined(args, "list")?)))),
+        _ => match args.iter().find(|arg| matches!(arg, FunctionType::Tuple(_) | FunctionType::Array(_))) {
+            Some(element) => Err(no_element(element)),
+            None => Ok(FunctionType::Array(ArrayOf::list(element_of(&joined(args, "list")?)))),
+        },
+    }
+}
+
+/// What lists do not hold.
+fn no_element(of: &FunctionType) -> FunctionProblem {
+    FunctionProblem::Unsupported {
+        rule: "list-element",
+        message: format!("a list of {}", of.python_name()),
+        hint: "lists hold numbers: a list for each field, or a tuple of tuples that does not grow",
     }
 }
 
@@ -45,11 +58,7 @@ pub(super) fn type_of_call(
 /// Checks what is put into a list.
 fn takes_number(list: ArrayOf, item: &FunctionType) -> Result<FunctionType, FunctionProblem> {
     if !item.is_number() {
-        return Err(FunctionProblem::Unsupported {
-            rule: "list-element",
-            message: format!("a list of {} in a list", item.python_name()),
-            hint: "lists hold numbers",
-        });
+        return Err(no_element(item));
     }
     list_takes(list, item).map(|()| FunctionType::None)
 }
@@ -63,8 +72,14 @@ pub(super) fn type_of_method(
         let of = args.first().unwrap_or(&FunctionType::None);
         return type_of_attribute(method.name(), of);
     };
-    if !list.is_list {
-        return type_of_attribute(method.name(), &args[0]);
+    if !list.is_list || method == ListMethod::Fill {
+        return match (method, given) {
+            (ListMethod::Fill, [value]) if !list.is_list => is_number(value).map(|()| FunctionType::None),
+            (ListMethod::Sort, []) if list.rank == 1 && list.element != ScalarType::Uint64 => {
+                Ok(FunctionType::None)
+            }
+            _ => type_of_attribute(method.name(), &args[0]),
+        };
     }
     match (method, given) {
         (ListMethod::PopAt, [place]) => is_integer(place).map(|()| list.loaded()),

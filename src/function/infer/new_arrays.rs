@@ -40,6 +40,12 @@ pub(super) fn type_of_call(
         (LibraryKind::Linspace, _) => type_of_linspace(args),
         (LibraryKind::ArrayOf, []) => Err(type_error("array() missing required argument 'object' (pos 0)")),
         (LibraryKind::ArrayOf, _) => array_of_fields(dtype, args, name),
+        (LibraryKind::ArrayFrom, [of, ..])
+            if function.name() == "_astype" && !matches!(of, Array(array) if !array.is_list) =>
+        {
+            let of = format!("'{}' object", of.python_name());
+            Err(FunctionProblem::Attribute { of, name: "astype".to_owned() })
+        }
         (LibraryKind::ArrayFrom, [Array(known), ..]) => array(dtype.unwrap_or(known.element), known.rank),
         (LibraryKind::ArrayFrom, [FunctionType::Tuple(fields), ..]) => array_of_fields(dtype, fields, name),
         (LibraryKind::ArrayFrom, [other, ..]) => Err(FunctionProblem::Unsupported {

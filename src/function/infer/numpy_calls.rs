@@ -40,6 +40,11 @@ pub(super) fn type_of_call(
         },
         (LibraryKind::Mean, [Array(_)]) => Ok(Float),
         (LibraryKind::Product, [Array(of)]) => Ok(if of.loaded() == Float { Float } else { Int }),
+        // Sums of unsigned integers and of FLOAT32 are of these types in numpy.
+        (LibraryKind::CumulativeSum, [Array(of)]) if has_wide_sums(of.element) => match of.rank {
+            1 => array(if of.loaded() == Float { ScalarType::Float64 } else { ScalarType::Int64 }, 1),
+            _ => Err(one_axis()),
+        },
         (LibraryKind::ArgMin | LibraryKind::ArgMax, [Array(of)]) if of.rank == 1 => Ok(Int),
         (LibraryKind::ArgMin | LibraryKind::ArgMax, [Array(_)]) => Err(one_axis()),
         (LibraryKind::Where, _) => Err(type_error("where() takes a condition and two numbers")),
@@ -48,4 +53,10 @@ pub(super) fn type_of_call(
             Err(type_error(format!("{name}() takes an array, and is given {given} arguments of other types")))
         }
     }
+}
+
+/// True if numpy sums such elements as FLOAT64 or INT64.
+fn has_wide_sums(element: ScalarType) -> bool {
+    use ScalarType::{Boolean, Float64, Int8, Int16, Int32, Int64};
+    matches!(element, Boolean | Int8 | Int16 | Int32 | Int64 | Float64)
 }

@@ -49,11 +49,13 @@ pub(super) fn type_of(
                     message: format!("not enough values to unpack (expected {count}, got {})", fields.len()),
                 }),
             },
-            FunctionType::Array(_) | FunctionType::Dict(_) | FunctionType::Text | FunctionType::Char => {
+            // How many elements there are is known when it runs.
+            FunctionType::Array(_) => Ok(args[0].clone()),
+            FunctionType::Dict(_) | FunctionType::Text | FunctionType::Char => {
                 Err(FunctionProblem::Unsupported {
-                    rule: "unpack-array",
+                    rule: "unpack",
                     message: format!("a {} is not unpacked", args[0].python_name()),
-                    hint: "index the elements",
+                    hint: "a loop over it",
                 })
             }
             other => Err(type_error(format!("cannot unpack non-iterable {} object", other.python_name()))),

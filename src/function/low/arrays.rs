@@ -65,20 +65,23 @@ impl Lowering<'_> {
             let (start, end) = (count(&fields[..place]), count(&fields[..=place]));
             return Ok(leaves[start..end].to_vec());
         }
-        // All fields are numbers: the one that the index says.
+        // All fields hold as many numbers: those of the field that the index says.
         let wanted = self.type_of(inst);
-        let qtype = self.qtype(wanted)?;
         let (index, length) = (self.leaf_as(index, &FunctionType::Int), self.int(fields.len() as i64));
         let index = self.operator("python.index", vec![index, length], INT64);
-        let Some(first) = fields.first() else { return Ok(vec![index]) };
-        let mut chosen = self.cast(leaves[0], first, wanted);
-        for (place, field) in fields.iter().enumerate().skip(1) {
-            let number = self.int(place as i64);
-            let value = self.cast(leaves[place], field, wanted);
+        let Some((first, rest)) = fields.split_first() else { return Ok(vec![index]) };
+        let (mut leaves, mut chosen) = (leaves.into_iter(), Vec::new());
+        self.widen(&mut leaves, (first, wanted), &mut chosen);
+        for (place, field) in (1..).zip(rest) {
+            let (mut values, number) = (Vec::new(), self.int(place));
+            self.widen(&mut leaves, (field, wanted), &mut values);
             let is_place = self.total("bool.equal", vec![index, number], BOOLEAN);
-            chosen = self.select(is_place, value, chosen, qtype.clone());
+            for (chosen, value) in chosen.iter_mut().zip(values) {
+                let qtype = self.types[value.index()].clone().expect("a number");
+                *chosen = self.select(is_place, value, *chosen, qtype);
+            }
         }
-        Ok(vec![chosen])
+        Ok(chosen)
     }
 
     /// A part with places given along its open axes. Indices of rows are checked here if they are to be; those of elements are
@@ -260,12 +263,69 @@ impl Lowering<'_> {
         }
         let part = self.written_part(args[0])?;
         let of = self.type_of(args[1]);
-        let value = self.leaf(args[1]);
         let part = self.indexed(part, parts, &args[2..], true)?;
+        if let FunctionType::Array(_) = of {
+            return self.set_part(&part, args[1]);
+        }
+        let value = self.leaf(args[1]);
         self.for_each_element(&part, &mut |this, part, indices| {
             this.store(part, indices, value, of);
             Ok(())
         })
+    }
+
+    /// Raises ValueError if an array is not unpacked to so many names.
+    pub(super) fn check_unpacked(&mut self, part: &ArrayPart, names: u32) {
+        let first = part.open_axes()[0];
+        let (length, wanted) = (self.axis_length(part, first), self.int(names.into()));
+        let is_less = self.total("bool.less", vec![length, wanted], BOOLEAN);
+        self.fail_if(is_less, format!("not enough values to unpack (expected {names})"));
+        let is_more = self.total("bool.less", vec![wanted, length], BOOLEAN);
+        self.fail_if(is_more, format!("too many values to unpack (expected {names})"));
+    }
+
+    /// `place[…] = array`: the elements of an array, which is stretched to the place as numpy's rules say.
+    fn set_part(&mut self, place: &ArrayPart, value: InstId) -> Lower<()> {
+        let FunctionType::Array(of) = self.type_of(value) else { unreachable!("inference gives an array") };
+        let mut source = self.part(value).expect("an array is a part of its handle");
+        let (to, from) = (place.open_axes(), source.open_axes());
+        for (to, from) in to[to.len() - from.len()..].iter().zip(&from) {
+            let (length, one) = (self.axis_length(place, *to), self.int(1));
+            let given = self.axis_length(&source, *from);
+            let is_stretched = self.total("bool.equal", vec![given, one], BOOLEAN);
+            let is_equal = self.total("bool.equal", vec![given, length], BOOLEAN);
+            let fits = self.or(is_equal, is_stretched);
+            let differs = self.not(fits);
+            self.fail_if(differs, "could not broadcast input array into the shape of its place".to_owned());
+        }
+        // What is written is read first.
+        if source.root == place.root {
+            let own = ArrayOf::array(of.element, of.rank);
+            source = ArrayPart::whole(self.copied(&source, own)?, own);
+        }
+        let from = source.open_axes();
+        for (to, from) in to[to.len() - from.len()..].iter().zip(&from) {
+            source.axes[*from] = self.stretched(&source, *from, place, *to);
+        }
+        let missing = to.len() - from.len();
+        self.for_each_element(place, &mut |this, place, indices| {
+            let element = this.load(&source, &indices[missing..]);
+            this.store(place, indices, element, &source.array.loaded());
+            Ok(())
+        })
+    }
+
+    /// An axis that is as long as that of a place; one of a single element has it everywhere.
+    fn stretched(&mut self, source: &ArrayPart, from: usize, place: &ArrayPart, to: usize) -> Axis {
+        let (length, given) = (self.axis_length(place, to), self.axis_length(source, from));
+        let (zero, one) = (self.int(0), self.int(1));
+        let (start, step) = match source.axes[from] {
+            Axis::Span { start, step, .. } => (start, step),
+            Axis::Whole | Axis::Fixed(_) => (zero, one),
+        };
+        let is_single = self.total("bool.equal", vec![given, one], BOOLEAN);
+        let step = self.select(is_single, zero, step, INT64);
+        Axis::Span { start, length, step }
     }
 
     /// An array that is written.

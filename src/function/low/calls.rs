@@ -177,6 +177,7 @@ impl Lowering<'_> {
             LibraryKind::Dot
             | LibraryKind::Mean
             | LibraryKind::Product
+            | LibraryKind::CumulativeSum
             | LibraryKind::ArgMin
             | LibraryKind::ArgMax => self.reduction(builtin.kind(), args, inst).map(|value| vec![value]),
             LibraryKind::FilledLike(_)

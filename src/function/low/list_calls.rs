@@ -8,7 +8,7 @@
 use super::views::ArrayPart;
 use super::{Lower, Lowering};
 use crate::function::library::ListMethod;
-use crate::function::types::FunctionType;
+use crate::function::types::{ArrayOf, FunctionType};
 use crate::python::CompareOp;
 use crate::ssa::InstId;
 use cembra_vm::value::qtype::{BOOLEAN, INT64};
@@ -45,7 +45,15 @@ impl Lowering<'_> {
                     Ok(None)
                 })?;
             }
-            ListMethod::Sort => self.update("nd.sort", vec![part.root]),
+            ListMethod::Sort if part.array.is_list => self.update("nd.sort", vec![part.root]),
+            ListMethod::Sort => self.sort(&part)?,
+            ListMethod::Fill => {
+                let (of, value) = (self.type_of(args[1]), self.leaf(args[1]));
+                self.for_each_element(&part, &mut |this, part, indices| {
+                    this.store(part, indices, value, of);
+                    Ok(())
+                })?;
+            }
             ListMethod::Index | ListMethod::Count => unreachable!("they change nothing"),
         }
         Ok(Vec::new())
@@ -133,6 +141,20 @@ impl Lowering<'_> {
             Ok(None)
         })?;
         Ok(())
+    }
+
+    /// Puts the elements of a part with one axis in order, in an array of their own, of the type of loaded elements.
+    fn sort(&mut self, part: &ArrayPart) -> Lower<()> {
+        let loaded = part.array.loaded();
+        let element = loaded.element().expect("elements are numbers");
+        let own = ArrayOf::array(element, 1);
+        let own = ArrayPart::whole(self.copied(part, own)?, own);
+        self.update("nd.sort", vec![own.root]);
+        self.for_each_element(part, &mut |this, part, indices| {
+            let value = this.load(&own, indices);
+            this.store(part, indices, value, &loaded);
+            Ok(())
+        })
     }
 
     fn copy_element(&mut self, part: &ArrayPart, from: InstId, to: InstId) {

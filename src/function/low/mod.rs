@@ -38,7 +38,7 @@ use crate::function::infer::{Instance, InstanceId, constant_of};
 use crate::function::library::LibraryKind;
 use crate::function::op::{FunctionOp, IndexPart};
 use crate::function::options::FunctionOptions;
-use crate::function::types::FunctionType;
+use crate::function::types::{ArrayOf, FunctionType};
 use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, order_blocks, remove_dead_code, verify_flow};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::qtype::{FLOAT64, INT64};
@@ -134,7 +134,13 @@ impl<'i> Lowering<'i> {
                     let value = *value;
                     self.check_result()?;
                     let result = self.instance.result.clone().unwrap_or(FunctionType::None);
-                    let leaves = self.leaves_as(value, &result)?;
+                    let leaves = match self.part_for_host(value) {
+                        Some(part) => {
+                            let own = ArrayOf::array(part.array.element, part.open_axes().len());
+                            vec![self.copied(&part, own)?]
+                        }
+                        None => self.leaves_as(value, &result)?,
+                    };
                     self.returns.push((self.block, leaves));
                     Tail::Open
                 }
@@ -193,7 +199,13 @@ impl<'i> Lowering<'i> {
                     args.iter().map(|arg| self.leaves_as(*arg, self.type_of(*arg))).collect::<Lower<_>>()?;
                 parts.concat()
             }
-            FunctionOp::Unpack(_) => self.leaves(args[0]),
+            FunctionOp::Unpack(count) => match self.part(args[0]) {
+                Some(part) => {
+                    self.check_unpacked(&part, *count);
+                    return Ok(self.lowered[args[0].index()].clone());
+                }
+                None => self.leaves(args[0]),
+            },
             FunctionOp::GetItem(parts) => return self.get_item(inst, parts, args).map(Some),
             FunctionOp::SetItem(parts) => {
                 self.set_item(parts, args)?;
@@ -240,11 +252,22 @@ impl<'i> Lowering<'i> {
         Ok(Some(Lowered::Leaves(leaves)))
     }
 
+    /// The row or slice that a result is, if it goes to a host: in an array of its own, as nobody writes to the array that it is of.
+    fn part_for_host(&self, result: InstId) -> Option<ArrayPart> {
+        let Some(Lowered::Part(part)) = &self.lowered[result.index()] else { return None };
+        let is_called = |instance: &Instance| instance.calls.values().any(|callee| *callee == InstanceId(0));
+        let is_for_host = self.is_root() && !self.instances.iter().any(is_called);
+        is_for_host.then(|| part.clone())
+    }
+
+    fn is_root(&self) -> bool {
+        std::ptr::eq(self.instance, &raw const self.instances[0])
+    }
+
     /// The result is a value of the machine, and no character where a host gets it: it would be a number there.
     fn check_result(&self) -> Lower<()> {
-        let is_root = std::ptr::eq(self.instance, &raw const self.instances[0]);
         match &self.instance.result {
-            Some(result) if is_root && result.has_char() => {
+            Some(result) if self.is_root() && result.has_char() => {
                 Err(self.unsupported("value-type", "a text is no result", "return ord(c)"))
             }
             Some(result) => self.qtype(result).map(drop),

@@ -1,5 +1,6 @@
 //! Functions of numpy: of numbers, and of all elements of an array.
 
+use super::views::ArrayPart;
 use super::{Lower, Lowering};
 use crate::function::build::RaisedFailure;
 use crate::function::library::LibraryKind;
@@ -115,6 +116,7 @@ impl Lowering<'_> {
             LibraryKind::Dot => self.dot(args, inst),
             LibraryKind::Mean => self.mean(args[0]),
             LibraryKind::Product => self.product(args[0], inst),
+            LibraryKind::CumulativeSum => self.cumulative_sum(args[0], inst),
             _ => self.place_of_extreme(args[0], kind == LibraryKind::ArgMin),
         }
     }
@@ -179,6 +181,30 @@ impl Lowering<'_> {
                 false => this.int_binary(BinaryOp::Mul, product, element),
             }
         })
+    }
+
+    /// An array of the sums of the first elements, from the first on.
+    fn cumulative_sum(&mut self, of: InstId, inst: InstId) -> Lower<InstId> {
+        let FunctionType::Array(array) = self.type_of(inst) else { unreachable!("inference gives an array") };
+        let part = self.part(of).expect("inference takes an array");
+        let (loaded, wanted) = (part.array.loaded(), array.loaded());
+        let length = self.axis_length(&part, part.open_axes()[0]);
+        let is_float = wanted == FunctionType::Float;
+        let (zero, qtype) = if is_float { (self.float(0.0), FLOAT64) } else { (self.int(0), INT64) };
+        let sums = ArrayPart::whole(self.filled(*array, zero, vec![length])?, *array);
+        // A sum of negative zeros is one.
+        let start = if is_float { self.float(-0.0) } else { zero };
+        self.fold(length, Some((start, qtype)), &mut |this, number, sum| {
+            let (sum, element) = (sum.expect("a fold has a value"), this.load(&part, &[number]));
+            let element = this.cast(element, &loaded, &wanted);
+            let sum = match is_float {
+                true => this.float_binary(BinaryOp::Add, sum, element),
+                false => this.int_binary(BinaryOp::Add, sum, element),
+            };
+            this.store(&sums, &[number], sum, &wanted);
+            Ok(Some(sum))
+        })?;
+        Ok(sums.root)
     }
 
     /// The place of the first least or greatest element of one axis; of the first NaN, if there is one.

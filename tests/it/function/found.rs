@@ -183,7 +183,7 @@ fn methods_take_no_keywords() {
     check("def f(n):\n    l = [n]\n    l.push(1)\n    return 1\n", json!([1]), json!("AttributeError"));
     check("import math\ndef f(n):\n    return math.factorial(n)\n", json!([1]), json!("library"));
     check("import math\ndef f(n):\n    return math.factoral(n)\n", json!([1]), json!("AttributeError"));
-    check("import numpy as np\ndef f(n):\n    return np.cumsum(n)\n", json!([1]), json!("library"));
+    check("import numpy as np\ndef f(n):\n    return np.diff(n)\n", json!([1]), json!("library"));
 }
 
 #[test]
@@ -382,6 +382,75 @@ fn thousands_of_tests_for_none_are_compiled() {
     source += &"    assert x is not None\n".repeat(4_000);
     source += &"    if x is not None:\n        c = c + 1\n".repeat(2_000);
     check(&(source + "    return x, c\n"), json!([]), json!([2.0, 2001]));
+}
+
+#[test]
+fn arrays_are_assigned_to_parts_of_arrays() {
+    let shifted = "def f(a):\n    a[1:] = a[:-1]\n    return a.copy()\n";
+    check(shifted, json!([[1, 2, 3, 4]]), json!([1, 1, 2, 3]));
+    let reversed = "def f(a):\n    a[:] = a[::-1]\n    return a[::2]\n";
+    check(reversed, json!([[1.5, 2.0, 3.0]]), json!([3.0, 1.5]));
+    let rows = "import numpy as np\ndef f(a, r):\n    b = np.zeros((2, 3))\n    b[:] = r\n    b[1] = a[0]\n    b[:, 0] = a[0, :1]\n    b[0, 1:] = [7, 8]\n    return b[0, 0], b[0, 1], b[0, 2], b[1, 0], b[1, 1], b[1, 2]\n";
+    check(rows, json!([[[1, 2, 3]], [4.0, 5.0, 6.0]]), json!([1.0, 7.0, 8.0, 1.0, 2.0, 3.0]));
+    check(rows, json!([[[1, 2, 3]], [4.0]]), json!([1.0, 7.0, 8.0, 1.0, 2.0, 3.0]));
+    check(rows, json!([[[1, 2, 3]], [4.0, 5.0]]), json!("ValueError"));
+    let narrow = "import numpy as np\ndef f(a):\n    b = np.zeros(len(a), dtype=np.uint8)\n    b[:] = a\n    b[0:0] = a[0:0]\n    b[:1] = a[-1:]\n    return b\n";
+    check(narrow, json!([[258, -1, 3]]), json!([3, 255, 3]));
+    let place = "def f(a, i):\n    a[i] = a[0]\n    return 1\n";
+    check(place, json!([[[1, 2], [3, 4]], 2]), json!("IndexError"));
+    let wider = "import numpy as np\ndef f(a):\n    a[:] = np.zeros((1, 3))\n    return 1\n";
+    check(wider, json!([[1, 2, 3]]), json!("array-store"));
+    let one = "def f(a):\n    a[0] = a\n    return 1\n";
+    check(one, json!([[1, 2]]), json!("ValueError"));
+}
+
+#[test]
+fn arrays_and_lists_are_unpacked() {
+    let rows = "def f(a):\n    s = 0.0\n    for x, y in a:\n        s = s * 10 + x - y\n    (p, q), r = a[0], a[1]\n    t, u = r\n    return s, p, q, t + u\n";
+    check(rows, json!([[[5.0, 1.0], [3.0, 2.0]]]), json!([41.0, 5.0, 1.0, 5.0]));
+    check(rows, json!([[[5.0, 1.0, 2.0], [3.0, 2.0, 2.0]]]), json!("ValueError"));
+    check(rows, json!([[[5.0], [3.0]]]), json!("ValueError"));
+    let swapped = "def f(a):\n    a[0], a[1] = a[::-1]\n    x, y = [a[0] + 1, a[1]]\n    return x, y\n";
+    check(swapped, json!([[1, 2]]), json!([3, 1]));
+    let views = "def f(a):\n    p, q = a\n    p[0] = 9\n    q[1] = p[0] + 1\n    return a[0, 0], a[1, 1]\n";
+    check(views, json!([[[1, 2], [3, 4]]]), json!([9, 10]));
+}
+
+#[test]
+fn tuples_of_tuples_are_gone_over() {
+    let steps = "WAYS = ((0, 1), (1, 0), (0, -1.5))\ndef f(n):\n    s = 0\n    for y, x in WAYS:\n        for (a, b), c in [((1, 2), 3), ((4, 5), n)]:\n            s += (a + b * y - x) * c\n    return s, WAYS[n % 3]\n";
+    check(steps, json!([7]), json!([139.0, [1, 0.0]]));
+}
+
+#[test]
+fn arrays_have_more_methods() {
+    let sorted = "import numpy as np\ndef f(a):\n    b = np.sort(a[1:])\n    a.sort()\n    c = a[:3]\n    c[::-1].sort()\n    return a[0], a[1], a[2], a[3], b[0], b[-1]\n";
+    check(sorted, json!([[4, 3, 2, 1]]), json!([3, 2, 1, 4, 1, 3]));
+    check(sorted, json!([[4.5, 3.0, 2.0, 1.0]]), json!([3.0, 2.0, 1.0, 4.5, 1.0, 3.0]));
+    let narrow = "import numpy as np\ndef f(a):\n    b = a.astype(np.int8)\n    b.sort()\n    return b, b.astype(np.float64)\n";
+    check(narrow, json!([[300.7, -1.5, 100]]), json!([[-1, 44, 100], [-1.0, 44.0, 100.0]]));
+    let filled = "def f(a, x):\n    a[1:].fill(x)\n    return a[0], a.cumsum()\n";
+    check(filled, json!([[1, 2, 3], 5]), json!([1, [1, 6, 11]]));
+    let sums = "import numpy as np\ndef f(a):\n    return np.cumsum(a)\n";
+    check(sums, json!([[9223372036854775807i64, 1]]), json!("OverflowError"));
+    check(sums, json!([[true, true]]), json!([1, 2]));
+    let list = "def f(n):\n    l = [1, n]\n    l.fill(0)\n    return l\n";
+    check(list, json!([3]), json!("AttributeError"));
+    let cast = "import numpy as np\ndef f(n):\n    l = [1, n]\n    return l.astype(np.float64)\n";
+    check(cast, json!([3]), json!("AttributeError"));
+}
+
+#[test]
+fn a_host_gets_rows_and_slices() {
+    check(
+        "def f(a):\n    if len(a) > 1:\n        return a[1]\n    return a[0]\n",
+        json!([[[1, 2], [3, 4]]]),
+        json!([3, 4]),
+    );
+    let module = "import numpy as np\nT = np.array([1.0, 2.0, 4.0])\ndef f(n):\n    return T[n:]\n";
+    check(module, json!([1]), json!([2.0, 4.0]));
+    let called = "def f(a, n):\n    if n == 0:\n        return a[1:]\n    b = f(a, n - 1)\n    b[0] = 7\n    return a\n";
+    check(called, json!([[1, 2], 1]), json!("array-view"));
 }
 
 #[test]

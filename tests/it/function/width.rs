@@ -501,7 +501,7 @@ fn what_stays_outside_of_the_library_is_refused_with_a_rule() {
         ("return np.where(a > 0.0, a, 0.0)[0]", "array-expression"),
         ("return np.where(n, a, 0.0)[0]", "array-expression"),
         ("return np.dot(a, np.eye(2))[0]", "array-expression"),
-        ("a.sort()", "array-method"),
+        ("a.ravel()", "array-method"),
         ("return a.argmax(axis=0)", "method"),
         ("return [n, 1] + [2]", "array-expression"),
         ("l = [n]; l += [2]", "array-expression"),
@@ -515,7 +515,7 @@ fn what_stays_outside_of_the_library_is_refused_with_a_rule() {
         ("return np.arange(0.0, 1.0, 0.5, dtype=np.int64)", "dtype"),
         ("return np.uint64(n)", "library"),
         ("return np.linalg.norm(a)", "library"),
-        ("return np.cumsum(a)[0]", "library"),
+        ("return np.diff(a)[0]", "library"),
     ] {
         let source = format!("import numpy as np\ndef f(a, n):\n    {line}\n");
         check(&source, json!([[1.0, 2.0], 3]), json!(rule));

@@ -151,6 +151,34 @@ impl Cells {
         Ok(())
     }
 
+    /// Writes the elements of another array, stretched as numpy's rules say.
+    pub(super) fn assign(&self, values: &Cells) -> Step<()> {
+        let (sizes, given) = (self.sizes(), values.sizes());
+        let places = self.positions();
+        // The position of the value of each place, by its indices.
+        let mut from = vec![0i64; places.len()];
+        let (mut inner, mut distance) = (1, 1);
+        for axis in (0..sizes.len()).rev() {
+            let at = (axis + given.len()).checked_sub(sizes.len());
+            let size = at.map_or(1, |at| given[at]);
+            if size != 1 && size != sizes[axis] {
+                return raise("ValueError");
+            }
+            for (number, from) in from.iter_mut().enumerate() {
+                let index = number as i64 / inner % sizes[axis];
+                *from += if size == 1 { 0 } else { index * distance };
+            }
+            inner *= sizes[axis].max(1);
+            distance *= size;
+        }
+        let elements = values.elements()?;
+        for (place, from) in places.into_iter().zip(from) {
+            let value = stored(self.element, elements[from as usize])?;
+            *self.data.borrow_mut().get_mut(place).ok_or(Stop::Raised("IndexError".into()))? = value;
+        }
+        Ok(())
+    }
+
     /// Writes the elements of a list or an array of one axis anew.
     pub(super) fn set(&self, at: usize, value: Datum) -> Step<()> {
         self.part(&[Place::At(at as i64)])?.fill(value)

@@ -158,6 +158,7 @@ pub(super) fn call(function: LibraryFunction, args: &[Item], of: Option<&Functio
         LibraryKind::Dot
         | LibraryKind::Mean
         | LibraryKind::Product
+        | LibraryKind::CumulativeSum
         | LibraryKind::ArgMin
         | LibraryKind::ArgMax => lists::reduction(function.kind(), args),
         LibraryKind::Where => {

@@ -5,6 +5,7 @@ use super::python::{Item, as_float, integer, number, plus};
 use super::{Step, Stop, raise};
 use crate::function::reference::{Datum, binary, compares};
 use cembra::function::library::{LibraryKind, ListMethod};
+use cembra::vm::value::ScalarType;
 use std::cmp::Ordering;
 
 fn cells(item: &Item) -> Step<&Cells> {
@@ -50,15 +51,26 @@ pub(super) fn method(method: ListMethod, args: &[Item]) -> Step<Item> {
         }
         ListMethod::Reverse => list.data.borrow_mut().reverse(),
         ListMethod::Clear => list.data.borrow_mut().clear(),
-        ListMethod::Sort => list.data.borrow_mut().sort_by(|a, b| match (plus(*a), plus(*b)) {
-            (Datum::Int(a), Datum::Int(b)) => a.cmp(&b),
-            (a, b) => {
-                let (a, b) = (as_float(a), as_float(b));
-                a.is_nan().cmp(&b.is_nan()).then(a.partial_cmp(&b).unwrap_or(Ordering::Equal))
-            }
-        }),
+        ListMethod::Sort if list.is_list => list.data.borrow_mut().sort_by(order),
+        ListMethod::Sort => {
+            let sorted = list.copied(None)?;
+            sorted.data.borrow_mut().sort_by(order);
+            list.assign(&sorted)?;
+        }
+        ListMethod::Fill => list.fill(number(&args[1])?)?,
     }
     Ok(Item::None)
+}
+
+/// The order of elements: NaN is last.
+fn order(a: &Datum, b: &Datum) -> Ordering {
+    match (plus(*a), plus(*b)) {
+        (Datum::Int(a), Datum::Int(b)) => a.cmp(&b),
+        (a, b) => {
+            let (a, b) = (as_float(a), as_float(b));
+            a.is_nan().cmp(&b.is_nan()).then(a.partial_cmp(&b).unwrap_or(Ordering::Equal))
+        }
+    }
 }
 
 /// One number of all elements of an array, or of those of two arrays.
@@ -67,6 +79,19 @@ pub(super) fn reduction(kind: LibraryKind, args: &[Item]) -> Step<Item> {
     let apply = |op: &'static str, x: Datum, y: Datum| {
         binary(op, plus(x), plus(y)).map_err(|class| Stop::Raised(class.to_owned()))
     };
+    if kind == LibraryKind::CumulativeSum {
+        let holds_floats = || elements.iter().any(|element| matches!(element, Datum::Float(_)));
+        let is_float = cells(&args[0])?.element.map_or_else(holds_floats, ScalarType::is_float);
+        let element = if is_float { ScalarType::Float64 } else { ScalarType::Int64 };
+        let mut sums = cells(&args[0])?.copied(Some(element))?;
+        let mut sum = if is_float { Datum::Float(-0.0) } else { Datum::Int(0) };
+        for (at, element) in elements.into_iter().enumerate() {
+            sum = apply("+", sum, element)?;
+            sums.set(at, sum)?;
+        }
+        sums.is_list = false;
+        return Ok(Item::Array(sums));
+    }
     Ok(Item::Number(match kind {
         LibraryKind::Dot => {
             let other = cells(&args[1])?.elements()?;

@@ -335,7 +335,11 @@ impl<'d> Norm<'d> {
                     of => return store_value(of, &self.expr(values[1], names)?.item()?, &value.item()?),
                 };
                 let places = self.places(values[1], names)?;
-                let Item::Number(value) = value.item()? else { return Err(Stop::Unknown("store")) };
+                let value = match value.item()? {
+                    Item::Array(values) => return cells.part(&places)?.assign(&values),
+                    Item::Number(value) => value,
+                    _ => return Err(Stop::Unknown("store")),
+                };
                 // The number becomes an element before its place is looked for.
                 let one = super::cells::Cells::filled(cells.element, &[1], value, false)?;
                 cells.part(&places)?.fill(one.elements()?[0])

@@ -48,6 +48,11 @@ impl Library {
                 let elements = Iterable::of(of.clone())?.elements()?;
                 return collected(&self.0, &elements).map(Thing::Item);
             }
+            ("numpy.sort", [Thing::Item(array)]) => {
+                let sorted = library::call(made("numpy.copy"), std::slice::from_ref(array), None)?;
+                library::call(made("_sort"), std::slice::from_ref(&sorted), None)?;
+                return Ok(Thing::Item(sorted));
+            }
             ("list" | "set", []) => return collected(&self.0, &[]).map(Thing::Item),
             ("dict", []) => return Ok(Thing::Item(Item::Dict(Dict::new()))),
             ("sum", [of, ..]) if args.len() + keywords.len() == 2 => {
@@ -125,7 +130,7 @@ pub(super) fn made(name: &str) -> LibraryFunction {
 }
 
 /// The type of elements that a name or a text stands for.
-fn element(thing: Thing) -> Option<cembra::vm::value::ScalarType> {
+pub(super) fn element(thing: Thing) -> Option<cembra::vm::value::ScalarType> {
     match thing {
         Thing::Library(Library(name)) => functions::element_named(&name),
         Thing::Item(Item::Text(name)) => functions::element_named(&format!("numpy.{name}")),

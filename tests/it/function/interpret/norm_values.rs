@@ -4,8 +4,8 @@ use super::cells::{Cells, Place};
 use super::dictionaries::Dict;
 use super::generators::Generator;
 use super::norm::{Closure, Names, Norm, arithmetic};
-use super::norm_library::{Iterable, Library, View, item_at, made};
-use super::python::{Item, attribute, compare, integer, number, store_value, unary, value_of};
+use super::norm_library::{Iterable, Library, View, element, item_at, made};
+use super::python::{Item, attribute, compare, integer, number, store_value, unary, unpacked, value_of};
 use super::{Step, Stop, library};
 use crate::function::reference;
 use cembra::python::{CompareOp, UnaryOp};
@@ -147,8 +147,15 @@ impl<'d> Norm<'d> {
             }
             "Unpack" => {
                 let value = self.expr(values[0], names)?.item()?;
+                let Datum::Int(count) = self.datum(values[1]) else { panic!("a number of names") };
                 match &value {
                     Item::Tuple(_) => Ok(Thing::Item(value)),
+                    Item::Array(_) => {
+                        let array = unpacked(&value, *count)?;
+                        let elements: Step<Vec<Item>> =
+                            (0..*count).map(|at| item_at(&array, &[Place::At(at)])).collect();
+                        of(elements.map(|elements| Item::Tuple(elements.into())))
+                    }
                     _ => Err(Stop::Unknown("unpack")),
                 }
             }
@@ -263,6 +270,13 @@ impl<'d> Norm<'d> {
                 }
                 return Ok(Thing::Item(Item::None));
             }
+            "astype" => {
+                let [dtype] = args else { return Err(Stop::Unknown("astype")) };
+                let (Item::Array(cells), dtype) = (base, element(self.expr(*dtype, names)?)) else {
+                    return Err(Stop::Unknown("astype"));
+                };
+                return cells.copied(dtype).map(|copy| Thing::Item(Item::Array(copy)));
+            }
             "insert" => "_insert",
             "index" => "_index",
             "count" => "_count",
@@ -270,9 +284,11 @@ impl<'d> Norm<'d> {
             "reverse" => "_reverse",
             "clear" => "_clear",
             "sort" => "_sort",
+            "fill" => "_fill",
             "pop" if !args.is_empty() => "_pop_at",
             "mean" => "numpy.mean",
             "prod" => "numpy.prod",
+            "cumsum" => "numpy.cumsum",
             "argmin" => "numpy.argmin",
             "argmax" => "numpy.argmax",
             "any" | "all" => name,

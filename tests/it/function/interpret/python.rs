@@ -115,6 +115,14 @@ fn call(functions: &[Callee<'_>], at: usize, args: &[Item], steps: &mut u64, dep
     })
 }
 
+/// What is unpacked into so many names.
+pub(super) fn unpacked(item: &Item, names: i64) -> Step<Item> {
+    match item {
+        Item::Array(cells) if cells.sizes()[0] != names => raise("ValueError"),
+        other => Ok(other.clone()),
+    }
+}
+
 /// A value as one of a wider type.
 fn cast(item: Item, to: &FunctionType) -> Item {
     match (item, to) {
@@ -169,6 +177,10 @@ impl Evaluate<FunctionOp> for Python<'_> {
             }
             FunctionOp::SetItem(parts) => {
                 let Item::Array(cells) = &args[0] else { return Err(Stop::Unknown("store")) };
+                if let Item::Array(values) = &args[1] {
+                    cells.part(&places(parts, &args[2..])?)?.assign(values)?;
+                    return Ok(Item::None);
+                }
                 let value = number(&args[1])?;
                 // The number becomes an element before its place is looked for.
                 let one = Cells::filled(cells.element, &[1], value, false)?;
@@ -178,7 +190,8 @@ impl Evaluate<FunctionOp> for Python<'_> {
             FunctionOp::NotNone(Some(_)) if matches!(args[0], Item::None) => {
                 return Err(Stop::Raised("TypeError".into()));
             }
-            FunctionOp::Unpack(_) | FunctionOp::ModuleConstant | FunctionOp::NotNone(_) => args[0].clone(),
+            FunctionOp::Unpack(count) => unpacked(&args[0], *count as i64)?,
+            FunctionOp::ModuleConstant | FunctionOp::NotNone(_) => args[0].clone(),
             FunctionOp::Attribute(name) => attribute(name, &args[0])?,
             FunctionOp::RangeBound => Item::Number(Datum::Int(integer(&args[0])?)),
             FunctionOp::RangeCount => {
