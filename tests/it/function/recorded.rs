@@ -1,12 +1,12 @@
 //! What CPython gave: 500 random functions, 300 of values that may be None, and functions that use one feature each, or one function
 //! of the library. `record_random.py`, `record_none.py`, `record_features.py` and `record_library.py` in `tests/oracles/numba_ir/`
-//! say how.
+//! say how. What Numba gave: programs as its users write them, by `record_programs.py`.
 
 use crate::function::oracle::{Tolerance, gives};
 use crate::function::random::is_never_bound;
 use crate::function::{Outcome, outcome};
 use crate::support::oracle;
-use cembra::function::FunctionOptions;
+use cembra::function::{FunctionOptions, Overflow};
 use serde_json::Value as Json;
 
 #[test]
@@ -46,6 +46,35 @@ fn recorded_functions_of_none_give_what_cpython_gave() {
         |found: &Outcome| matches!(found, Outcome::Refused(complaint) if complaint.rule == Some("type"));
     let (count, refused) = check_recorded_but("numba_ir/none.json", is_always_none);
     assert!(count == 900 && refused < 300, "{refused} of {count} calls are refused");
+}
+
+#[test]
+fn recorded_programs_give_what_numba_gave() {
+    let cases = oracle("numba_ir/programs.json");
+    let options =
+        FunctionOptions { overflow: Overflow::Wrap, numpy_errors: false, ..FunctionOptions::default() };
+    // Special functions differ by one unit of the last place, and what is made of them by some more.
+    let tolerance = Tolerance { relative: 1e-12, equal_types: false };
+    let (mut count, mut wrong) = (0, Vec::new());
+    for case in cases.as_array().expect("a list of programs") {
+        let [source, entry] = ["source", "entry"].map(|key| case[key].as_str().expect("a text"));
+        for run in case["runs"].as_array().expect("a list of calls") {
+            let (found, numba) = (outcome(source, entry, &run["args"], &options), &run["numba"]);
+            count += 1;
+            let agree = match numba["outcome"].as_str() {
+                Some("return") => gives(numba, &found, tolerance),
+                _ => found.class() == numba["exc"].as_str(),
+            };
+            if !agree {
+                wrong.push(format!(
+                    "{entry} {}\n  expected {numba}\n  found {found:?}\n{source}",
+                    run["args"]
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} calls are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(count, 457);
 }
 
 /// Runs the calls of a file; gives how many there are.
