@@ -19,7 +19,7 @@ use super::{int_literal, lengths_stay, operator};
 use crate::function::low::{LowFunction, LowOp};
 use crate::ssa::{BlockId, Dominators, InstId, SsaOp, Tail};
 use cembra_vm::value::ScalarType;
-use cembra_vm::value::qtype::INT64;
+use cembra_vm::value::qtype::{BOOLEAN, INT32, INT64};
 use cembra_vm::value::{QType, ScalarValue, Value};
 use hashbrown::HashMap;
 
@@ -239,7 +239,11 @@ impl Ranges<'_> {
                 Known::range(Interval { low: of(0).low >> of(1).low, high: of(0).high >> of(1).low })
             }
             "bitwise.bitwise_and" if of(1).low >= 0 => Known::range(Interval { low: 0, high: of(1).high }),
-            "core._to_int64" => Known::range(Interval { low: 0, high: 1 }),
+            "core._to_int64" => Known::range(match &self.function.types[row.args[0].index()] {
+                Some(of) if *of == BOOLEAN => Interval { low: 0, high: 1 },
+                Some(of) if *of == INT32 => INT32_RANGE,
+                _ => Interval::ALL,
+            }),
             "nd.length" => Known::range(Interval { low: 0, high: i64::MAX >> 1 }),
             _ => Known::range(Interval::ALL),
         }
@@ -334,6 +338,9 @@ impl Ranges<'_> {
         (is_checked || ends_before()).then_some(added)
     }
 }
+
+/// The integers of an INT32.
+const INT32_RANGE: Interval = Interval { low: i32::MIN as i64, high: i32::MAX as i64 };
 
 /// The operator that wraps around where another raises.
 fn wrapping(name: &str) -> Option<&'static str> {

@@ -462,3 +462,18 @@ fn what_a_value_is_looked_for_in_is_computed_first() {
     let chain = "def f(n):\n    return n in (1, 2) == True, 0 < n in (1, 2), n in (1, 2) != n\n";
     check(chain, json!([1]), json!([false, true, true]));
 }
+
+#[test]
+fn elements_of_int32_are_more_than_truth_values() {
+    let array = |values: [&str; 2]| json!({ "t": "array", "dtype": "int32", "shape": [2], "data": values });
+    let product = "def f(a, n):\n    return a[0] * n\n";
+    check(product, json!([array(["-2147483648", "1"]), i64::MIN]), json!("OverflowError"));
+    check(product, json!([array(["3", "1"]), i64::MAX / 2]), json!("OverflowError"));
+    check(product, json!([array(["-2", "1"]), 5]), json!(-10));
+    let sum = "def f(a, n):\n    if n > 9223372036854775800:\n        return a[0] + n\n    return -a[1] + (n - 9)\n";
+    check(sum, json!([array(["8", "1"]), i64::MAX]), json!("OverflowError"));
+    check(sum, json!([array(["8", "100"]), i64::MIN + 9]), json!("OverflowError"));
+    let index = "def f(a, b):\n    i = a[0]\n    if i < len(b):\n        return b[i]\n    return 0\n";
+    check(index, json!([array(["-3", "1"]), [5, 6]]), json!("IndexError"));
+    check(index, json!([array(["-2", "1"]), [5, 6]]), json!(5));
+}
