@@ -159,8 +159,9 @@ fn take_in_groups(call: &mut KernelCall<'_>) -> Result<(), Fault> {
         let wanted: &[i64] = &bytemuck::cast_slice(ids.bytes())[..ids.len()];
         let mut pace = meter.pace();
         for (members, of_ids) in groups.iter().zip(groups_of_ids.iter()) {
-            pace.over(of_ids.count() + 1)?;
+            pace.over(1)?;
             for place in 0..of_ids.count() {
+                pace.over(1)?;
                 let row = of_ids.row(place);
                 if ids.is_present(row) {
                     cells[row] = members.row(row_number(wanted[row], members.count())?) as i64;

@@ -1,5 +1,6 @@
 //! `experimental.*`: averages over the rows of a series up to each row. Sums are FLOAT64, whatever the rows are.
 
+use crate::array::meter::{Meter, STRIDE};
 use crate::array::rows_out::RowsOut;
 use crate::builtins::present::{GroupsOf, check_children};
 use crate::layout::access::PlainScalar;
@@ -182,9 +183,9 @@ fn moving_averages<T: Float>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let window = usize::try_from(window).unwrap_or(0);
     let mut pace = meter.pace();
     for members in groups.iter() {
-        pace.over(members.count() + 1)?;
+        pace.over(1)?;
         let value = |place: usize| series.get(members.row(place));
-        each_average(members.count(), window, value, |place, average| {
+        each_average(members.count(), window, meter, value, |place, average| {
             put(&mut out, members.row(place), T::rounded(average))
         })?;
     }
@@ -202,16 +203,20 @@ fn put<T: Float>(out: &mut RowsOut<'_>, row: usize, value: T) -> Result<(), Faul
 /// The averages of full windows over values, of which there are `count`; called with the place of each.
 ///
 /// # Errors
-/// What `put` fails with.
+/// What `put` fails with, or the run has to stop.
 fn each_average(
     count: usize,
     window: usize,
+    meter: &Meter<'_>,
     value: impl Fn(usize) -> Option<f64>,
     mut put: impl FnMut(usize, f64) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     // Values one after the other up to here, of one window at most, and their sum.
     let (mut full, mut sum) = (0, 0.0);
     for place in 0..count {
+        if place % STRIDE == STRIDE - 1 {
+            meter.poll()?;
+        }
         let Some(next) = value(place).filter(|_| window > 0) else {
             (full, sum) = (0, 0.0);
             continue;
@@ -241,7 +246,8 @@ mod tests {
                 averages[place] = Some(average);
                 Ok(())
             };
-            each_average(values.len(), window, |place| values[place], put).expect("no limit");
+            each_average(values.len(), window, &Meter::of_default(), |place| values[place], put)
+                .expect("no limit");
             averages
         };
         assert_eq!(averages(2), [None, Some(1.5), Some(3.0), None, None, Some(9.0)]);

@@ -29,6 +29,9 @@ pub const EXTRACT_REGEX: &str = "strings.extract_regex";
 /// Name of `strings.replace_all_regex`.
 pub const REPLACE_ALL_REGEX: &str = "strings.replace_all_regex";
 
+/// Bytes of a pattern: 256 KiB. One that is longer hardly fits when it is compiled, and takes much memory until then.
+pub const MAX_PATTERN: usize = 1 << 18;
+
 /// Bytes of a compiled pattern, as the engine counts them: 4 MiB.
 pub const MAX_PROGRAM: usize = 1 << 22;
 
@@ -110,6 +113,9 @@ impl Pattern {
     /// # Errors
     /// It is not well formed, or too large.
     pub fn new(text: &str) -> Result<Pattern, PatternError> {
+        if text.len() > MAX_PATTERN {
+            return Err(PatternError { what: "pattern too large", part: String::new(), at: 0 });
+        }
         let translated = translate(text)?;
         let config = Regex::config()
             .nfa_size_limit(Some(MAX_PROGRAM))
@@ -165,8 +171,9 @@ impl Pattern {
         let (mut copied, mut from, mut last_end, mut length) = (0, 0, None, 0);
         let mut pace = meter.pace();
         while from <= text.len() {
+            // A search may go on to the end of the text and find a match at its beginning.
+            pace.over(text.len() - from + replacement.len() + 1)?;
             let Some(found) = self.find(text, from, slots) else { break };
-            pace.over(found.end - from + replacement.len() + 1)?;
             if found.is_empty() && last_end == Some(found.start) {
                 from = next_character(text, found.start);
                 continue;
@@ -204,7 +211,7 @@ impl Pattern {
         poll_if_long::<Text>(text, meter)?;
         let (mut rest, mut pace) = (text, meter.pace());
         while let Some(found) = self.find(rest, 0, slots) {
-            pace.over(found.end + 1)?;
+            pace.over(rest.len() + 1)?;
             f(rest, Groups(slots))?;
             let next = if found.is_empty() { next_character(rest, found.end) } else { found.end };
             match rest.get(next..) {
