@@ -41,11 +41,14 @@ const AT_ONCE: &[&str] = &[
     "array._shape",
     // Here of two rows.
     "array.slice",
+    "edge.child_shape",
     "edge.child_size",
+    "edge.parent_shape",
     "edge.parent_size",
     // Here of ranges.
     "edge.sizes",
     "edge.to_scalar",
+    "edge.to_single",
     "math.searchsorted",
     "nd.get",
     "nd.length",
