@@ -20,7 +20,7 @@
 //!    the result: the operator runs later, with the rest of its tile region, and another value in the place of the operand
 //!    would cut the region in two. So do views and what they are of, which would need a copy.
 //!    For the same reason an array that is a reduction of another gets bytes that nobody had before it.
-//!    Arrays that stay [inside](crate::compile::inner) of a region have no rows in memory, but handles: they take places of each
+//!    Arrays that stay inside of a region (`inner.rs`) have no rows in memory, but handles: they take places of each
 //!    other and of no array that has rows, which the region may read.
 //! 8. A side output takes no byte of an input that may be overridden: who reads it after the run must
 //!    not read what counts as an unwritten input.

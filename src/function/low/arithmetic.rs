@@ -286,8 +286,8 @@ impl Lowering<'_> {
         self.total("bool.logical_or", vec![x, y], BOOLEAN)
     }
 
-    /// One of two values.
+    /// One of two numbers or truths.
     pub(super) fn select(&mut self, condition: InstId, x: InstId, y: InstId, qtype: QType) -> InstId {
-        self.total("bool.logical_if", vec![condition, x, y, y], qtype)
+        self.total("nd.where", vec![condition, x, y], qtype)
     }
 }

@@ -183,7 +183,7 @@ fn moving_averages<T: Float>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
     let window = usize::try_from(window).unwrap_or(0);
     let mut pace = meter.pace();
     for members in groups.iter() {
-        pace.over(1)?;
+        pace.over(members.count() + 1)?;
         let value = |place: usize| series.get(members.row(place));
         each_average(members.count(), window, meter, value, |place, average| {
             put(&mut out, members.row(place), T::rounded(average))

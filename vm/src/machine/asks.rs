@@ -50,6 +50,9 @@ const AT_ONCE: &[&str] = &[
     "edge.to_scalar",
     "edge.to_single",
     "math.searchsorted",
+    // Of truths, up to the first that is the greatest or the least.
+    "nd._argmax",
+    "nd._argmin",
     "nd.get",
     "nd.length",
     "nd.set",

@@ -428,7 +428,15 @@ fn place_of_best<P: PlaceOfBest>(
     let stop = &|| meter.stop();
     let number = |place: Option<usize>| Ok(place.map_or(0, |place| place as i64));
     by_element!(call,
-        Boolean => reduce(call, axes, |x: &[bool]| number(x.iter().position(|truth| *truth == P::TRUTH))),
+        Boolean => reduce(call, axes, |x: &[bool]| {
+            for (stretch, truths) in x.chunks(STRIDE).enumerate() {
+                if let Some(place) = truths.iter().position(|truth| *truth == P::TRUTH) {
+                    return number(Some(stretch * STRIDE + place));
+                }
+                meter.poll()?;
+            }
+            number(None)
+        }),
         Int32 => reduce(call, axes, |x: &[i32]| number(best.of(x, stop))),
         Int64 => reduce(call, axes, |x: &[i64]| number(best.of(x, stop))),
         Float32 => reduce(call, axes, |x: &[f32]| number(best.of(x, stop))),
