@@ -111,6 +111,32 @@ fn compiled(text: &str, inputs: &[(&str, Value)]) -> Option<BoundExpr> {
     compile(&prepared, &Options::default()).ok()
 }
 
+/// Operators that have no form in C yet, as docs/native.md says.
+const WITHOUT_FORM: [&str; 21] = [
+    "array._array_shape",
+    "array._interleave",
+    "array._make_dense_array",
+    "array._resize_shape",
+    "array._take_over",
+    "array.array_shape_size",
+    // Of masks.
+    "core.less",
+    "edge._from_keys",
+    "edge._pair_left",
+    "edge._pair_right",
+    "edge._resize_children",
+    "edge._resize_parents",
+    "edge.as_dense_array_edge",
+    "edge.child_shape",
+    "edge.from_shape",
+    "edge.parent_shape",
+    "edge.to_single",
+    "experimental._ewma",
+    "experimental._moving_average",
+    "math._weighted_cdf",
+    "random.cityhash",
+];
+
 /// An expression with the kinds of its inputs.
 struct Case {
     text: String,
@@ -183,6 +209,8 @@ fn every_operator_gives_what_the_interpreter_gives() {
     assert!(operators > 200, "{operators} operators are called");
     // Those of Python on elements may raise.
     refused.retain(|operator, _| !operator.starts_with("python."));
+    refused.retain(|operator, _| !WITHOUT_FORM.contains(&operator.as_str()));
+    refused.retain(|operator, _| !(operator.starts_with("math.") && operator.ends_with("_inverse_cdf")));
     assert_eq!(refused, BTreeMap::new());
     let (_folder, cache) = sanitized();
     rng.shuffle(&mut cases);
