@@ -134,7 +134,7 @@ const WITHOUT_FORM: [&str; 21] = [
     "experimental._ewma",
     "experimental._moving_average",
     "math._weighted_cdf",
-    "random.cityhash",
+    "random._cityhash",
 ];
 
 /// An expression with the kinds of its inputs.
