@@ -7,8 +7,8 @@
 //! rows       n rows of zeros;  for each row where all are present: row i = f(x[i], y[i]);  the mask of all
 //! ```
 //!
-//! Only a function of one block whose operators all take rows is lifted: rows that are missing then raise nothing, as
-//! in the loop.
+//! Only a function of one block whose operators all take rows, and miss those that an operand misses, is lifted: rows that are
+//! missing then raise nothing, as in the loop.
 
 use crate::function::low::{LowFunction, LowOp};
 use crate::prepare::PrepareError;
@@ -283,7 +283,7 @@ fn types(emitter: &dyn Emitter, operands: &[ValueId]) -> Vec<QType> {
     operands.iter().map(|operand| emitter.qtype(*operand)).collect()
 }
 
-/// True if all operators of a block take rows, and its result has rows.
+/// True if all operators of a block take rows, those that are missing are missing in what they give, and the result has rows.
 fn takes_rows(function: &LowFunction, rows: ArrayType, operands: &[QType]) -> bool {
     let (flow, table) = (&function.flow, builtins::table());
     let mut types: HashMap<InstId, QType> = HashMap::new();
@@ -295,7 +295,11 @@ fn takes_rows(function: &LowFunction, rows: ArrayType, operands: &[QType]) -> bo
                 let has_rows = args.iter().any(|of| of.array().is_some());
                 let qtype = type_on_rows(function, *inst, has_rows.then_some(rows));
                 match table.overload(name, &args) {
-                    Some(overload) if *overload.result() == qtype => qtype,
+                    Some(overload)
+                        if *overload.result() == qtype && (!has_rows || overload.misses_rows()) =>
+                    {
+                        qtype
+                    }
                     _ => return false,
                 }
             }

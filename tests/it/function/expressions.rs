@@ -12,6 +12,7 @@ use cembra::vm::value::{Budget, Value};
 use std::sync::Arc;
 
 const MODULE: &str = "import math
+import numpy as np
 def energy(m, v):
     return 0.5 * m * v * v
 def steps(n):
@@ -36,6 +37,12 @@ def total(a):
 def put(a):
     a[0] = 1.0
     return 0.0
+def sign(x):
+    return np.where(x > 1, 1, 0)
+def either(x, y):
+    return (x > 1) | (y > 1)
+def both(x, y):
+    return (x > 1) & (y > 1)
 def pair(x):
     return x, x + 1
 def half(x, limit):
@@ -133,6 +140,10 @@ fn what_is_missing_stays_missing() {
         "dense_array([NA, float64{0}, float64{1}, float64{1.4142135623730951}])",
     );
     check("m.steps((ROWS - 2) & (ROWS > 2))", "dense_array([NA, NA, NA, int64{0}])");
+    // Also where an operator finds its result without the row that is missing.
+    check("m.sign(ROWS & (ROWS > 0))", "dense_array([NA, int64{0}, int64{1}, int64{1}])");
+    check("m.either(ROWS & (ROWS > 2), ROWS)", "dense_array([NA, NA, NA, true])");
+    check("m.both(ROWS, ROWS & (ROWS > 1))", "dense_array([NA, NA, true, true])");
 }
 
 #[test]
