@@ -283,9 +283,20 @@ fn types(emitter: &dyn Emitter, operands: &[ValueId]) -> Vec<QType> {
     operands.iter().map(|operand| emitter.qtype(*operand)).collect()
 }
 
-/// True if all operators of a block take rows, those that are missing are missing in what they give, and the result has rows.
+/// True if all operators of a block take rows, those that are missing are missing in what they give, and the result is made of
+/// the rows of all arguments.
 fn takes_rows(function: &LowFunction, rows: ArrayType, operands: &[QType]) -> bool {
     let (flow, table) = (&function.flow, builtins::table());
+    let Tail::Return(last) = flow.blocks[0].tail else { return false };
+    let instructions = || flow.blocks[0].insts.iter();
+    let is_read = |inst: InstId| inst == last || instructions().any(|by| flow.inst(*by).args.contains(&inst));
+    let reads = |position: usize| {
+        let is_input = |inst: &&InstId| matches!(flow.operation(**inst), Some(LowOp::Input(of)) if *of as usize == position);
+        instructions().find(is_input).is_some_and(|inst| is_read(*inst))
+    };
+    if !(0..operands.len()).all(|position| operands[position].array().is_none() || reads(position)) {
+        return false;
+    }
     let mut types: HashMap<InstId, QType> = HashMap::new();
     for inst in &flow.blocks[0].insts {
         let args: Vec<QType> = flow.inst(*inst).args.iter().map(|arg| types[arg].clone()).collect();
@@ -307,5 +318,5 @@ fn takes_rows(function: &LowFunction, rows: ArrayType, operands: &[QType]) -> bo
         };
         types.insert(*inst, qtype);
     }
-    matches!(flow.blocks[0].tail, Tail::Return(last) if types[&last].array().is_some())
+    types[&last].array().is_some()
 }

@@ -43,6 +43,8 @@ def either(x, y):
     return (x > 1) | (y > 1)
 def both(x, y):
     return (x > 1) & (y > 1)
+def second(x, y):
+    return y
 def pair(x):
     return x, x + 1
 def half(x, limit):
@@ -143,6 +145,7 @@ fn what_is_missing_stays_missing() {
     // Also where an operator finds its result without the row that is missing.
     check("m.sign(ROWS & (ROWS > 0))", "dense_array([NA, int64{0}, int64{1}, int64{1}])");
     check("m.either(ROWS & (ROWS > 2), ROWS)", "dense_array([NA, NA, NA, true])");
+    check("m.second(ROWS & (ROWS > 2), ROWS)", "dense_array([NA, NA, NA, int64{3}])");
     check("m.both(ROWS, ROWS & (ROWS > 1))", "dense_array([NA, NA, true, true])");
 }
 
