@@ -5,6 +5,7 @@ use crate::layout::PlainSlot;
 use crate::value::array::{ROWS_OF_A_WORD, cell_size};
 use crate::value::array_memory::LONG;
 use crate::value::{ArrayRows, Fault, ScalarType, ScalarValue};
+use bytemuck::Pod;
 
 /// The rows of a result.
 #[derive(Debug)]
@@ -132,6 +133,17 @@ impl<'a> RowsOut<'a> {
     pub(crate) fn push_trusted(&mut self, present: bool, bytes: &[u8]) -> Result<(), Fault> {
         self.make_room(present, bytes.len())?;
         self.rows.push_trusted(present, bytes);
+        Ok(())
+    }
+
+    /// Writes one of the rows that there are, of plain values of the type of the array, and says that it is present.
+    ///
+    /// # Errors
+    /// No memory.
+    #[inline]
+    pub(crate) fn put_plain<T: Pod>(&mut self, row: usize, value: T) -> Result<(), Fault> {
+        bytemuck::cast_slice_mut(self.bytes_mut())[row] = value;
+        self.presence_mut()?[row / ROWS_OF_A_WORD] |= 1 << (row % ROWS_OF_A_WORD);
         Ok(())
     }
 

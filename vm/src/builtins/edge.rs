@@ -92,7 +92,8 @@ fn refuse(message: String) -> Fault {
     Fault::Range { message }
 }
 
-fn make_edge(
+/// An overload that makes an edge.
+pub(super) fn make_edge(
     family: &Family,
     args: &[QType],
     class: ArrayClass,

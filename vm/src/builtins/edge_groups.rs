@@ -9,7 +9,7 @@
 use crate::array::meter::Meter;
 use crate::array::rows_out::RowsOut;
 use crate::builtins::distinct::Distinct;
-use crate::builtins::edge::{class_of_edge, edge_of_points, fill_rows, int64_array, mapped};
+use crate::builtins::edge::{class_of_edge, edge_of_points, fill_rows, int64_array, make_edge, mapped};
 use crate::builtins::present::GroupsOf;
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::array::ROWS_OF_A_WORD;
@@ -110,7 +110,7 @@ fn parent_shape(family: &Family, args: &[QType]) -> Option<Overload> {
 
 fn to_single(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(t)] = args else { return None };
-    Some(making(family, args, t.class, |call| {
+    Some(make_edge(family, args, t.class, |call| {
         let (rows, meter) = (call.array(0).len(), call.meter());
         let mut points = meter.vec::<usize>(2)?;
         points.extend_from_slice(&[0, rows]);
@@ -140,7 +140,7 @@ fn as_dense_array_edge(family: &Family, args: &[QType]) -> Option<Overload> {
             Ok(())
         }));
     }
-    Some(making(family, args, ArrayClass::Dense, |call| {
+    Some(make_edge(family, args, ArrayClass::Dense, |call| {
         let (edge, meter) = (call.edge(0), call.meter());
         let Some(points) = edge.split_points() else {
             // Held twice, a mapping counts twice.
@@ -155,23 +155,9 @@ fn as_dense_array_edge(family: &Family, args: &[QType]) -> Option<Overload> {
     }))
 }
 
-/// An overload that makes an edge, whose memory is counted.
-fn making(
-    family: &Family,
-    args: &[QType],
-    class: ArrayClass,
-    make: impl Fn(&mut KernelCall<'_>) -> Result<Edge, Fault> + Send + Sync + 'static,
-) -> Overload {
-    family.make_general(args, QType::Edge(class), move |call| {
-        let edge = make(call)?;
-        call.set_edge(edge);
-        Ok(())
-    })
-}
-
 fn from_keys(family: &Family, args: &[QType]) -> Option<Overload> {
     let [QType::Array(children), QType::Array(parents)] = args else { return None };
-    (children == parents).then(|| making(family, args, children.class, edge_of_keys))
+    (children == parents).then(|| make_edge(family, args, children.class, edge_of_keys))
 }
 
 fn edge_of_keys(call: &mut KernelCall<'_>) -> Result<Edge, Fault> {
@@ -266,7 +252,7 @@ fn resize_parents(family: &Family, args: &[QType]) -> Option<Overload> {
             Ok(())
         }));
     }
-    Some(making(family, args, class, |call| {
+    Some(make_edge(family, args, class, |call| {
         let meter = call.meter();
         let sizes = sizes_of(call, meter, call.edge(0).parent_size(), NAME)?;
         let points = points_of(&sizes, meter)?;
@@ -299,7 +285,7 @@ fn resize_children(family: &Family, args: &[QType]) -> Option<Overload> {
     if offsets.is_some_and(|offsets| *offsets != int64_array(class)) {
         return None;
     }
-    Some(making(family, args, class, resized_children))
+    Some(make_edge(family, args, class, resized_children))
 }
 
 fn resized_children(call: &mut KernelCall<'_>) -> Result<Edge, Fault> {
@@ -381,7 +367,7 @@ fn of_sizes(args: &[QType]) -> Option<ArrayClass> {
 }
 
 fn pair_left(family: &Family, args: &[QType]) -> Option<Overload> {
-    Some(making(family, args, of_sizes(args)?, |call| {
+    Some(make_edge(family, args, of_sizes(args)?, |call| {
         let (sizes, children, _) = sizes_of_pairs(call, "edge.pair_left")?;
         call.charge_rows(children)?;
         let meter = call.meter();
@@ -400,7 +386,7 @@ fn pair_left(family: &Family, args: &[QType]) -> Option<Overload> {
 }
 
 fn pair_right(family: &Family, args: &[QType]) -> Option<Overload> {
-    Some(making(family, args, of_sizes(args)?, |call| {
+    Some(make_edge(family, args, of_sizes(args)?, |call| {
         let (sizes, children, pairs) = sizes_of_pairs(call, "edge.pair_right")?;
         call.charge_rows(pairs)?;
         let meter = call.meter();

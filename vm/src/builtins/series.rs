@@ -1,11 +1,9 @@
 //! `experimental.*`: averages over the rows of a series up to each row. Sums are FLOAT64, whatever the rows are.
 
 use crate::array::meter::{Meter, STRIDE};
-use crate::array::rows_out::RowsOut;
 use crate::builtins::present::{GroupsOf, check_children};
 use crate::layout::access::PlainScalar;
 use crate::operator::{Family, KernelCall, Overload};
-use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::qtype::{BOOLEAN, FLOAT64, INT64};
 use crate::value::{ArrayRows, Fault, QType, ScalarType};
 use bytemuck::Pod;
@@ -186,17 +184,10 @@ fn moving_averages<T: Float>(call: &mut KernelCall<'_>) -> Result<(), Fault> {
         pace.over(members.count() + 1)?;
         let value = |place: usize| series.get(members.row(place));
         each_average(members.count(), window, meter, value, |place, average| {
-            put(&mut out, members.row(place), T::rounded(average))
+            out.put_plain(members.row(place), T::rounded(average))
         })?;
     }
     out.normalize();
-    Ok(())
-}
-
-fn put<T: Float>(out: &mut RowsOut<'_>, row: usize, value: T) -> Result<(), Fault> {
-    let cells: &mut [T] = bytemuck::cast_slice_mut(out.bytes_mut());
-    cells[row] = value;
-    out.presence_mut()?[row / ROWS_OF_A_WORD] |= 1 << (row % ROWS_OF_A_WORD);
     Ok(())
 }
 

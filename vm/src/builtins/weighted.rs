@@ -11,7 +11,6 @@ use crate::array::rows_out::RowsOut;
 use crate::builtins::present::{GroupsOf, Members, check_children};
 use crate::layout::access::PlainScalar;
 use crate::operator::{Family, KernelCall, Overload};
-use crate::value::array::ROWS_OF_A_WORD;
 use crate::value::{ArrayRows, Fault, QType, ScalarType};
 use crate::vector::order::{self, Place};
 use crate::vector::select::Key;
@@ -121,17 +120,10 @@ impl<T: Weight> Weighted<'_, T> {
             let end = first + places[first..].iter().take_while(|other| other.0 == place.0).count();
             sum = places[first..end].iter().fold(sum, |sum, place| sum + weight(place));
             let share = T::of(sum / total);
-            places[first..end].iter().try_for_each(|place| put(out, place.1 as usize, share))?;
+            places[first..end].iter().try_for_each(|place| out.put_plain(place.1 as usize, share))?;
             pace.over(end - first)?;
             first = end;
         }
         Ok(())
     }
-}
-
-fn put<T: Weight>(out: &mut RowsOut<'_>, row: usize, value: T) -> Result<(), Fault> {
-    let cells: &mut [T] = bytemuck::cast_slice_mut(out.bytes_mut());
-    cells[row] = value;
-    out.presence_mut()?[row / ROWS_OF_A_WORD] |= 1 << (row % ROWS_OF_A_WORD);
-    Ok(())
 }

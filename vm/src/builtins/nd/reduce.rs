@@ -86,14 +86,14 @@ pub fn rows() -> Vec<Family> {
             "Place of the first element that is the least, or of the first NaN, among those that become one. Raises without elements.",
             &[],
             place,
-            |call, axes| place_of_best(call, axes, "argmin", TheLeast),
+            place_of_best::<false>,
         ),
         reduction(
             ARGMAX,
             "Place of the first element that is the greatest, or of the first NaN, among those that become one. Raises without elements.",
             &[],
             place,
-            |call, axes| place_of_best(call, axes, "argmax", TheGreatest),
+            place_of_best::<true>,
         ),
         reduction(
             QUANTILE,
@@ -386,43 +386,13 @@ fn median(call: &mut KernelCall<'_>, axes: Axes) -> Result<(), Fault> {
     )
 }
 
-/// How a place is found among elements.
-trait PlaceOfBest: Copy {
-    /// The place of the best number.
-    fn of<T: Reducible>(self, values: &[T], stop: StopCheck<'_>) -> Option<usize>;
-
-    /// The truth that is the best one.
-    const TRUTH: bool;
+/// The place of the first value that is the least, or the greatest, or of the first NaN.
+fn place_in<T: Reducible, const GREATEST: bool>(values: &[T], stop: StopCheck<'_>) -> Option<usize> {
+    if GREATEST { argmax(values, stop) } else { argmin(values, stop) }
 }
 
-#[derive(Clone, Copy)]
-struct TheLeast;
-
-impl PlaceOfBest for TheLeast {
-    fn of<T: Reducible>(self, values: &[T], stop: StopCheck<'_>) -> Option<usize> {
-        argmin(values, stop)
-    }
-
-    const TRUTH: bool = false;
-}
-
-#[derive(Clone, Copy)]
-struct TheGreatest;
-
-impl PlaceOfBest for TheGreatest {
-    fn of<T: Reducible>(self, values: &[T], stop: StopCheck<'_>) -> Option<usize> {
-        argmax(values, stop)
-    }
-
-    const TRUTH: bool = true;
-}
-
-fn place_of_best<P: PlaceOfBest>(
-    call: &mut KernelCall<'_>,
-    axes: Axes,
-    what: &'static str,
-    best: P,
-) -> Result<(), Fault> {
+fn place_of_best<const GREATEST: bool>(call: &mut KernelCall<'_>, axes: Axes) -> Result<(), Fault> {
+    let what = if GREATEST { "argmax" } else { "argmin" };
     check_elements(what, runs(call.nd(0).shape(), axes))?;
     let meter = call.meter();
     let stop = &|| meter.stop();
@@ -430,17 +400,17 @@ fn place_of_best<P: PlaceOfBest>(
     by_element!(call,
         Boolean => reduce(call, axes, |x: &[bool]| {
             for (stretch, truths) in x.chunks(STRIDE).enumerate() {
-                if let Some(place) = truths.iter().position(|truth| *truth == P::TRUTH) {
+                if let Some(place) = truths.iter().position(|truth| *truth == GREATEST) {
                     return number(Some(stretch * STRIDE + place));
                 }
                 meter.poll()?;
             }
             number(None)
         }),
-        Int32 => reduce(call, axes, |x: &[i32]| number(best.of(x, stop))),
-        Int64 => reduce(call, axes, |x: &[i64]| number(best.of(x, stop))),
-        Float32 => reduce(call, axes, |x: &[f32]| number(best.of(x, stop))),
-        Float64 => reduce(call, axes, |x: &[f64]| number(best.of(x, stop))),
+        Int32 => reduce(call, axes, |x: &[i32]| number(place_in::<_, GREATEST>(x, stop))),
+        Int64 => reduce(call, axes, |x: &[i64]| number(place_in::<_, GREATEST>(x, stop))),
+        Float32 => reduce(call, axes, |x: &[f32]| number(place_in::<_, GREATEST>(x, stop))),
+        Float64 => reduce(call, axes, |x: &[f64]| number(place_in::<_, GREATEST>(x, stop))),
     )
 }
 
