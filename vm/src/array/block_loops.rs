@@ -7,8 +7,9 @@
 //! | takes or gives an `Option` | 64 rows at a time, one byte of presence each, then packed to a word |
 //! | gives a mask of cells of 8 bytes | 64 rows at a time, straight to the bits of a word |
 //!
-//! Each loop but the first is compiled once for every [`Level`](crate::vector::Level) that makes a difference. An operand that is
-//! one value for all rows is either read once, or laid out 64 times, so that its loop is the one of rows.
+//! Each loop but the first is compiled twice, for [`Level::Baseline`](crate::vector::Level) and for AVX2, which serves AVX-512
+//! as well: what runs often is in [strips](crate::strip). An operand that is one value for all rows is either read once, or laid
+//! out 64 times, so that its loop is the one of rows.
 
 use crate::array::block::{BlockKernel, Column, Operands, RowFault, Target, rows_of_word};
 use crate::array::function::{Outcome, function};
@@ -71,16 +72,6 @@ fn pack(bytes: &[u8; ROWS_OF_A_WORD]) -> u64 {
     chunks.fold(0, |word, (i, chunk)| word | u64::from_le_bytes(*chunk).wrapping_mul(GATHER) >> 56 << (8 * i))
 }
 
-/// True where vectors of 512 bits are worth a copy of the loop: arithmetic on floats, and what wide cells make masks or truths
-/// of. Other loops with presence are as fast in 256 bits.
-const fn gains_by_width(has_presence: bool, result: ScalarType, are_wide: bool) -> bool {
-    match result {
-        ScalarType::Unit | ScalarType::Boolean => are_wide,
-        ScalarType::Float32 | ScalarType::Float64 => !has_presence,
-        _ => false,
-    }
-}
-
 /// True if presence becomes the bits of a word row by row, without bytes in between: of a result that is nothing else, by
 /// cells as wide as words.
 const fn by_bits(arguments: &[(ScalarType, bool)], result: ScalarType) -> bool {
@@ -104,7 +95,7 @@ const fn are_wide(arguments: &[(ScalarType, bool)]) -> bool {
 }
 
 macro_rules! block_kernel {
-    ($name:ident, $kernel:ident, $plain:ident, $avx2:ident, $avx512:ident, $each:ident, $words:ident;
+    ($name:ident, $kernel:ident, $plain:ident, $avx2:ident, $each:ident, $words:ident;
      $($A:ident $a:ident $word:ident $spread:ident $index:tt),+) => {
         /// The block kernel of a function of this many arguments.
         pub fn $kernel<F, $($A,)+ R, O>() -> BlockKernel
@@ -114,13 +105,8 @@ macro_rules! block_kernel {
             BlockKernel {
                 runs: if const { O::FALLIBLE } {
                     [$each::<F, $($A,)+ R, O>; 3]
-                } else if const {
-                    let are_wide = are_wide(&[$(($A::SCALAR, $A::OPTIONAL)),+]);
-                    !gains_by_width(R::OPTIONAL $(|| $A::OPTIONAL)+, R::SCALAR, are_wide)
-                } {
-                    [$name::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>]
                 } else {
-                    [$name::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>, $avx512::<F, $($A,)+ R, O>]
+                    [$name::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>, $avx2::<F, $($A,)+ R, O>]
                 },
                 is_lifted: !R::OPTIONAL $(&& !$A::OPTIONAL)+,
                 is_fallible: O::FALLIBLE,
@@ -198,8 +184,20 @@ macro_rules! block_kernel {
             Ok(())
         }
 
-        block_kernel!(@compiled $name $avx2 "avx2,fma"; $($A),+);
-        block_kernel!(@compiled $name $avx512 "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl"; $($A),+);
+        /// # Safety
+        /// The contract of [`BlockRun`](crate::array::block::BlockRun); the machine has the features.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn $avx2<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize) -> Ran
+        where
+            F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
+        {
+            // SAFETY: the caller's promise.
+            unsafe { $name::<F, $($A,)+ R, O>(args, target, rows) }
+        }
+
+        #[cfg(not(target_arch = "x86_64"))]
+        use $name as $avx2;
 
         /// The cells of all rows.
         ///
@@ -260,14 +258,17 @@ macro_rules! block_kernel {
                         }
                     )+
                     let out = target.data.add(number * ROWS_OF_A_WORD * cell_size(R::SCALAR));
-                    // The number of rows is known to the compiler for all words but the last.
+                    // The number of rows is known to the compiler for all words but the last, whose rows go one by one.
                     let there = match rows - number * ROWS_OF_A_WORD {
-                        rest if rest < ROWS_OF_A_WORD => {
-                            let mut there = [0; ROWS_OF_A_WORD];
-                            for row in 0..rest {
-                                there[row] = block_kernel!(@row f, R, out, row; $($A $a $word),+);
+                        0..ROWS_OF_A_WORD => {
+                            let (mut bits, mut left) = (0, rows_of_word(number, rows));
+                            while left != 0 {
+                                let row = left.trailing_zeros() as usize;
+                                let there: u8 = block_kernel!(@row f, R, out, row; $($A $a $word),+);
+                                bits |= u64::from(there) << row;
+                                left &= left - 1;
                             }
-                            pack(&there)
+                            bits
                         }
                         _ if const { by_bits(&[$(($A::SCALAR, $A::OPTIONAL)),+], R::SCALAR) } => {
                             let mut bits = 0;
@@ -289,22 +290,6 @@ macro_rules! block_kernel {
                 }
             }
         }
-    };
-    (@compiled $name:ident $copy:ident $features:literal; $($A:ident),+) => {
-        /// # Safety
-        /// The contract of [`BlockRun`](crate::array::block::BlockRun); the machine has the features.
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = $features)]
-        unsafe fn $copy<F, $($A,)+ R, O>(args: Operands<'_>, target: Target, rows: usize) -> Ran
-        where
-            F: Fn($($A),+) -> O + Copy, $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
-        {
-            // SAFETY: the caller's promise.
-            unsafe { $name::<F, $($A,)+ R, O>(args, target, rows) }
-        }
-
-        #[cfg(not(target_arch = "x86_64"))]
-        use $name as $copy;
     };
     (@row $f:ident, $R:ident, $out:ident, $row:ident; $($A:ident $a:ident $word:ident),+) => {{
         $(let $a = $A::load_row($a.add($row * cell_size($A::SCALAR)), $word >> $row & 1 == 1);)+
@@ -360,10 +345,10 @@ macro_rules! block_kernel {
     };
 }
 
-block_kernel!(run1, block1, plain1, avx2_1, avx512_1, each1, words1; A a wa sa 0);
-block_kernel!(run2, block2, plain2, avx2_2, avx512_2, each2, words2; A a wa sa 0, B b wb sb 1);
-block_kernel!(run3, block3, plain3, avx2_3, avx512_3, each3, words3; A a wa sa 0, B b wb sb 1, C c wc sc 2);
+block_kernel!(run1, block1, plain1, avx2_1, each1, words1; A a wa sa 0);
+block_kernel!(run2, block2, plain2, avx2_2, each2, words2; A a wa sa 0, B b wb sb 1);
+block_kernel!(run3, block3, plain3, avx2_3, each3, words3; A a wa sa 0, B b wb sb 1, C c wc sc 2);
 block_kernel!(
-    run4, block4, plain4, avx2_4, avx512_4, each4, words4;
+    run4, block4, plain4, avx2_4, each4, words4;
     A a wa sa 0, B b wb sb 1, C c wc sc 2, D d wd sd 3
 );

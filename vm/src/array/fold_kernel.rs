@@ -356,6 +356,7 @@ struct TakeIn<'v, 'a, F: Fold> {
 
 impl<F: Fold> Loop for TakeIn<'_, '_, F> {
     type Output = ();
+    const GAINS_BY_WIDTH: bool = F::GAINS_BY_WIDTH;
 
     #[inline(always)]
     fn run(self) {

@@ -46,6 +46,7 @@ struct JoinRuns<'p, F> {
 
 impl<F: Fold> Loop for JoinRuns<'_, F> {
     type Output = ();
+    const GAINS_BY_WIDTH: bool = F::GAINS_BY_WIDTH;
 
     #[inline(always)]
     fn run(self) {

@@ -263,6 +263,7 @@ struct Gather<'g, T> {
 
 impl<T: Copy> Loop for Gather<'_, T> {
     type Output = ();
+    const GAINS_BY_WIDTH: bool = false;
 
     #[inline(always)]
     fn run(self) {

@@ -229,6 +229,7 @@ struct Spread<'o, T> {
 
 impl<T: Copy> Loop for Spread<'_, T> {
     type Output = ();
+    const GAINS_BY_WIDTH: bool = false;
 
     #[inline(always)]
     fn run(self) {

@@ -57,6 +57,7 @@ struct Join<'c, F: Fold> {
 
 impl<F: Fold> Loop for Join<'_, F> {
     type Output = ();
+    const GAINS_BY_WIDTH: bool = F::GAINS_BY_WIDTH;
 
     #[inline(always)]
     fn run(self) {

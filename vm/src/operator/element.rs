@@ -324,9 +324,7 @@ unsafe fn get_slowly<T: Element, const RANK: usize>(
 ) -> *const Cell {
     // SAFETY: as in `get`.
     unsafe {
-        let handle = &mut *operand_at(cell, state.frame, ARRAY).cast::<NdHandle>();
-        handle.locate();
-        let found = find::<T, FIRST_READ, RANK>(handle, cell, state.frame);
+        let found = find_to_read(cell, state.frame, const { key(T::ELEMENT, RANK) });
         match found.and_then(|at| T::read(at).ok_or_else(too_large)) {
             Ok(value) => {
                 T::Value::store(state.frame.add((*cell).out as usize), value);
@@ -368,15 +366,9 @@ unsafe fn set_slowly<T: Element, const RANK: usize>(
     state: State,
     held: Accumulators,
 ) -> *const Cell {
-    // SAFETY: as in `set`. Code with such cells runs with a meter.
+    // SAFETY: as in `set`.
     unsafe {
-        let handle = &mut *operand_at(cell, state.frame, ARRAY).cast::<NdHandle>();
-        let meter = &*(*state.registers).meter;
-        let copied = handle.make_mutable(|qtype, view, own| {
-            copy_elements(view, own.resize_within(qtype, view.shape(), meter)?, meter)
-        });
-        let copied = copied.map(|_| ());
-        match copied.and_then(|()| find::<T, FIRST_WRITTEN, RANK>(handle, cell, state.frame)) {
+        match find_to_write(cell, state, const { key(T::ELEMENT, RANK) }) {
             Ok(at) => {
                 T::write(at, T::Value::load(operand_at(cell, state.frame, VALUE)));
                 go_on!(RANK + 2, cell, state, held)
@@ -413,28 +405,61 @@ unsafe fn length<const MODE: usize>(cell: *const Cell, state: State, held: Accum
     }
 }
 
-/// Where an element stands in an array that has been located, or why there is none.
+/// Finds the element that a cell reads, in an array of a type with this key, or says why there is none.
 ///
 /// # Safety
 /// The contract of [`Run`](crate::operator::cell::Run); all operands are in the frame.
-unsafe fn find<T: Element, const FIRST: usize, const RANK: usize>(
+unsafe fn find_to_read(cell: *const Cell, frame: *mut u8, key: u32) -> Result<*mut u8, Fault> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let handle = &mut *operand_at(cell, frame, ARRAY).cast::<NdHandle>();
+        let found = handle.locate().read_key;
+        find(handle, (found, key), FIRST_READ, cell, frame)
+    }
+}
+
+/// Finds the element that a cell writes, after the array has been copied if somebody else has it too.
+///
+/// # Safety
+/// As [`find_to_read`].
+unsafe fn find_to_write(cell: *const Cell, state: State, key: u32) -> Result<*mut u8, Fault> {
+    // SAFETY: the caller's promise. Code with such cells runs with a meter.
+    unsafe {
+        let handle = &mut *operand_at(cell, state.frame, ARRAY).cast::<NdHandle>();
+        let meter = &*(*state.registers).meter;
+        let copied = handle.make_mutable(|qtype, view, own| {
+            copy_elements(view, own.resize_within(qtype, view.shape(), meter)?, meter)
+        });
+        let found = copied?.write_key;
+        find(handle, (found, key), FIRST_WRITTEN, cell, state.frame)
+    }
+}
+
+/// Where an element stands in an array that has been located, or why there is none. The key of the array is the one
+/// that the cell is for, or else the array is of another type.
+///
+/// # Safety
+/// As [`find_to_read`].
+unsafe fn find(
     handle: &NdHandle,
+    (found, expected): (u32, u32),
+    first: usize,
     cell: *const Cell,
     frame: *mut u8,
 ) -> Result<*mut u8, Fault> {
-    let place = handle.place();
-    let found = if FIRST == FIRST_READ { place.read_key } else { place.write_key };
-    if found != key(T::ELEMENT, RANK) {
+    if found != expected {
         let message = format!("the array is {}, which the operator does not take", handle.find().0);
         return Err(Fault::Trap { category: Category::Panic, message: message.into() });
     }
+    let place = handle.place();
+    let rank = place.rank() as usize;
     let mut at = place.first;
-    for axis in 0..RANK {
+    for axis in 0..rank {
         // SAFETY: the caller's promise: indices are INT64.
-        let index = unsafe { i64::load(operand_at(cell, frame, FIRST + axis)) };
+        let index = unsafe { i64::load(operand_at(cell, frame, first + axis)) };
         let Axis { size, stride } = place.axes[axis];
         let Some(element) = along(index, size) else {
-            return Err(match RANK {
+            return Err(match rank {
                 1 => Fault::Index { index, size: size as i64 },
                 _ => Fault::AxisIndex { index, axis: axis as u64, size: size as i64 },
             });

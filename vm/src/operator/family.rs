@@ -36,6 +36,9 @@ use std::sync::Arc;
 /// Finds or makes the overload for argument types, for operators that accept unboundedly many types.
 pub type GenericOverload = Arc<dyn Fn(&[QType]) -> Option<Overload> + Send + Sync>;
 
+/// The same, of the family that asks.
+type MakesOverloads = dyn Fn(&Family, &[QType]) -> Option<Overload> + Send + Sync;
+
 /// One operator with all its overloads.
 #[derive(Clone)]
 pub struct Family {
@@ -396,7 +399,10 @@ impl Family {
         result: QType,
         f: impl Fn(&mut KernelCall<'_>) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Family {
-        let kernel = GeneralKernel::new(f);
+        self.add_lifted(args, result, GeneralKernel::new(f))
+    }
+
+    fn add_lifted(self, args: &[QType], result: QType, kernel: GeneralKernel) -> Family {
         let optional: Option<Vec<QType>> = args.iter().map(QType::to_optional).collect();
         let lifted = optional.zip(result.to_optional()).filter(|(optional, _)| optional != args);
         let lifted_kernel = LiftedKernel {
@@ -433,9 +439,13 @@ impl Family {
 
     /// Adds overloads that are made on demand for argument types in storage form.
     pub fn on_demand(
-        mut self,
+        self,
         f: impl Fn(&Family, &[QType]) -> Option<Overload> + Send + Sync + 'static,
     ) -> Family {
+        self.making(Box::new(f))
+    }
+
+    fn making(mut self, f: Box<MakesOverloads>) -> Family {
         let row = Family { generic: None, ..self.clone() };
         self.generic = Some(Arc::new(move |args| f(&row, args)));
         self

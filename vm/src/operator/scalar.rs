@@ -9,9 +9,9 @@ use crate::array::block_loops::{block1, block2, block3, block4};
 use crate::array::function::{Outcome, function};
 use crate::layout::PlainSlot;
 use crate::layout::access::{Accumulator, Accumulators};
-use crate::operator::cell::{Cell, State, go, next, raise};
+use crate::operator::cell::{Cell, Run, State, go, next, raise};
 use crate::operator::threaded::{
-    Carried, FIRST_IN_ACCUMULATOR, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
+    Carried, FIRST_IN_ACCUMULATOR, Modes, RESULT_NOT_STORED, SECOND_IN_ACCUMULATOR, Threaded,
 };
 use crate::value::{Fault, QType};
 
@@ -27,9 +27,17 @@ pub(crate) struct ScalarKernel {
 /// The types and the code of a scalar kernel.
 pub(crate) type Typed = (Vec<QType>, QType, ScalarKernel);
 
-/// The operands that may stand in accumulators, the first ones.
-fn carried(accumulators: [Option<Accumulator>; 2]) -> [Carried; 2] {
-    [0, 1].map(|operand| Carried { operand, accumulator: accumulators[operand] })
+/// A kernel of its parts, which knows no type of an operation: hundreds of operations are put together here.
+#[inline(never)]
+fn typed(
+    args: &[QType],
+    (result, left_in): (QType, Option<Accumulator>),
+    modes: &Modes,
+    carried: [Option<Accumulator>; 2],
+    block: BlockKernel,
+) -> Typed {
+    let carried = [0, 1].map(|operand| Carried { operand, accumulator: carried[operand] });
+    (args.to_vec(), result, ScalarKernel { threaded: Threaded::of_modes(*modes, carried, left_in), block })
 }
 
 /// Kernels of a number of operands: their constructor, the same with other code over rows, and code on single values.
@@ -53,10 +61,13 @@ macro_rules! kernels {
             F: Fn($($A),+) -> O + Copy + Send + Sync + 'static,
             $($A: PlainSlot,)+ R: PlainSlot, O: Outcome<R>,
         {
-            let mut threaded = Threaded::new($run::<F, $($A,)+ R, O, 0>, carried($carried), R::ACCUMULATOR);
-            let $modes = &mut threaded.modes;
-            $further
-            (vec![$($A::plain_qtype()),+], R::plain_qtype(), ScalarKernel { threaded, block })
+            let modes = const {
+                let mut $modes: Modes = [None; 8];
+                $modes[0] = Some($run::<F, $($A,)+ R, O, 0>);
+                $further
+                &{ $modes }
+            };
+            typed(&[$($A::plain_qtype()),+], (R::plain_qtype(), R::ACCUMULATOR), modes, $carried, block)
         }
 
         /// # Safety
@@ -108,15 +119,20 @@ where
     R: PlainSlot,
     O: Outcome<R>,
 {
-    let (args, result, mut kernel) = binary::<F, A, B, R, O>(f);
-    kernel.threaded.modes[1] = Some(run2::<F, A, B, R, O, 1>);
-    kernel.threaded.modes[2] = Some(run2::<F, A, B, R, O, 2>);
-    kernel.threaded.modes[3] = Some(run2::<F, A, B, R, O, 3>);
-    kernel.threaded.modes[4] = Some(run2::<F, A, B, R, O, 4>);
-    kernel.threaded.modes[5] = Some(run2::<F, A, B, R, O, 5>);
-    kernel.threaded.modes[6] = Some(run2::<F, A, B, R, O, 6>);
-    kernel.threaded.modes[7] = Some(run2::<F, A, B, R, O, 7>);
-    (args, result, kernel)
+    let mut typed = binary::<F, A, B, R, O>(f);
+    typed.2.threaded.modes = const {
+        [
+            Some(run2::<F, A, B, R, O, 0> as Run),
+            Some(run2::<F, A, B, R, O, 1>),
+            Some(run2::<F, A, B, R, O, 2>),
+            Some(run2::<F, A, B, R, O, 3>),
+            Some(run2::<F, A, B, R, O, 4>),
+            Some(run2::<F, A, B, R, O, 5>),
+            Some(run2::<F, A, B, R, O, 6>),
+            Some(run2::<F, A, B, R, O, 7>),
+        ]
+    };
+    typed
 }
 
 /// What a jump can be on: a presence mask or a truth value.

@@ -24,11 +24,14 @@ pub const RESULT_NOT_STORED: usize = 4;
 /// Operands that one cell has room for. One with more is followed by a cell that only holds the others.
 pub(crate) const OPERANDS_OF_A_CELL: usize = 4;
 
+/// Code by mode.
+pub(crate) type Modes = [Option<Run>; 8];
+
 /// The code of an operation on single values, for every place of its operands that there is code for.
 #[derive(Clone, Debug)]
 pub(crate) struct Threaded {
     /// Code by mode; mode 0 is always there.
-    pub(crate) modes: [Option<Run>; 8],
+    pub(crate) modes: Modes,
     /// Code that computes a condition and jumps if it holds, by operand mode.
     pub(crate) jump_if: [Option<Run>; 4],
     /// The same if it does not hold.
@@ -57,6 +60,11 @@ impl Threaded {
     pub(crate) fn new(run: Run, carried: [Carried; 2], result: Option<Accumulator>) -> Threaded {
         let mut modes = [None; 8];
         modes[0] = Some(run);
+        Threaded::of_modes(modes, carried, result)
+    }
+
+    /// Code by mode, that of mode 0 among it.
+    pub(crate) fn of_modes(modes: Modes, carried: [Carried; 2], result: Option<Accumulator>) -> Threaded {
         Threaded {
             modes,
             jump_if: [None; 4],

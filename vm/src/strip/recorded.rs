@@ -59,7 +59,7 @@ pub fn record_binary(kind: BinaryKind, list: &mut List, x: Term, y: Term) -> Rec
 pub fn record_fast(kind: UnaryKind, list: &mut List, x: Term) -> Option<RecordedFunction> {
     assert_eq!(list.lane(x), Lane::F64, "the operand of a fast path");
     let cell = RefCell::new(std::mem::take(list));
-    let found = kind.visit(FastAtOne(Traced::Computed(&cell, x)));
+    let found = kind.visit(FastAtOne(Traced::computed(&cell, x)));
     let found = found.map(|(value, is_fast)| (value.value(), is_fast));
     *list = cell.into_inner();
     let (value, is_fast) = found?;
@@ -108,7 +108,7 @@ pub fn record_domain(domain: Domain, list: &mut List, x: Term) -> Term {
     assert!(list.lane(x).is_float(), "a domain of {:?}", list.lane(x));
     let x = list.cast(x, Lane::F64);
     let cell = RefCell::new(std::mem::take(list));
-    let mask = domain.contains(Traced::Computed(&cell, x)).value();
+    let mask = domain.contains(Traced::computed(&cell, x)).value();
     *list = cell.into_inner();
     mask.term(list)
 }
@@ -123,7 +123,7 @@ fn traced<const COUNT: usize, const RESULTS: usize>(
     assert!(lane.is_float() && operands.iter().all(|x| list.lane(*x) == lane), "a function of {lane:?}");
     let operands = operands.map(|x| list.cast(x, Lane::F64));
     let cell = RefCell::new(std::mem::take(list));
-    let found = function(operands.map(|x| Traced::Computed(&cell, x)));
+    let found = function(operands.map(|x| Traced::computed(&cell, x)));
     let found = found.map(|found| found.map(Traced::value));
     *list = cell.into_inner();
     found.map(|found| found.map(|value| value.term(list)))
@@ -139,7 +139,7 @@ fn recorded<const COUNT: usize>(
     assert!(lane.is_float() && operands.iter().all(|x| list.lane(*x) == lane), "a function of {lane:?}");
     let operands = operands.map(|x| list.cast(x, Lane::F64));
     let cell = RefCell::new(std::mem::take(list));
-    let (value, rarity) = function(operands.map(|x| Traced::Computed(&cell, x)));
+    let (value, rarity) = function(operands.map(|x| Traced::computed(&cell, x)));
     let (value, rarity) = (value.value(), rarity.value());
     *list = cell.into_inner();
     let value = value.term(list);
@@ -179,9 +179,9 @@ impl<'l> UnaryVisitor for FastAtOne<'l> {
     type Output = Option<(Traced<'l, f64>, Term)>;
 
     fn visit<F: Unary>(self) -> Self::Output {
-        match F::is_fast(self.0) {
-            Traced::Known(_) => None,
-            Traced::Computed(_, is_fast) => Some((F::fast(self.0), is_fast)),
+        match F::is_fast(self.0).value() {
+            Value::Known(_) => None,
+            Value::Computed(is_fast) => Some((F::fast(self.0), is_fast)),
         }
     }
 }

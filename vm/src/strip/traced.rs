@@ -1,8 +1,8 @@
 //! Numbers that are terms of a list: what the functions of `vector::math` are recorded with.
 //!
 //! ```text
-//! Traced::Known(2.0) * Traced::Known(3.0)      Known(6.0): no operation
-//! Traced::Known(2.0) * Traced::Computed(t0)    Computed(t2), t1 = 2.0, t2 = mul t1 t0
+//! known 2.0 * known 3.0      known 6.0: no operation
+//! known 2.0 * term t0        term t2, with t1 = 2.0, t2 = mul t1 t0
 //! ```
 //!
 //! Whoever records takes the list into a cell, which all numbers of one recording share, and puts it back behind the last operation.
@@ -11,6 +11,7 @@ use crate::strip::list::List;
 use crate::strip::op::{BinaryOp, Comparison, Lane, ShiftOp, Term, UnaryOp};
 use crate::vector::math::real::{Real, Word};
 use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 /// A constant, or a term of some list.
@@ -29,21 +30,35 @@ impl<K: Constant> Value<K> {
     }
 }
 
-/// A constant, or a term of the list that is being recorded.
+/// A constant, or a term of the list that is being recorded. Two words, which go from call to call in registers: functions
+/// are hundreds of calls.
 #[derive(Clone, Copy)]
-pub(super) enum Traced<'l, K> {
-    Known(K),
-    Computed(&'l RefCell<List>, Term),
+pub(super) struct Traced<'l, K> {
+    /// The list of a term; a constant has none.
+    list: Option<&'l RefCell<List>>,
+    /// The bits of the constant, or the number of the term.
+    word: u64,
+    constant: PhantomData<K>,
 }
 
 /// What a term can be that is known.
 pub(super) trait Constant: Copy {
     fn literal(self, list: &mut List) -> Term;
+    fn word(self) -> u64;
+    fn of_word(word: u64) -> Self;
 }
 
 impl Constant for f64 {
     fn literal(self, list: &mut List) -> Term {
         list.f64(self)
+    }
+
+    fn word(self) -> u64 {
+        self.to_bits()
+    }
+
+    fn of_word(word: u64) -> f64 {
+        f64::from_bits(word)
     }
 }
 
@@ -51,60 +66,84 @@ impl Constant for u64 {
     fn literal(self, list: &mut List) -> Term {
         list.literal(Lane::I64, self)
     }
+
+    fn word(self) -> u64 {
+        self
+    }
+
+    fn of_word(word: u64) -> u64 {
+        word
+    }
 }
 
 impl Constant for bool {
     fn literal(self, list: &mut List) -> Term {
         list.truth(self)
     }
+
+    fn word(self) -> u64 {
+        self.into()
+    }
+
+    fn of_word(word: u64) -> bool {
+        word != 0
+    }
 }
 
 impl<'l, K: Constant> Traced<'l, K> {
+    fn known(constant: K) -> Traced<'l, K> {
+        Traced { list: None, word: constant.word(), constant: PhantomData }
+    }
+
+    /// A term of a list.
+    pub(super) fn computed(list: &'l RefCell<List>, term: Term) -> Traced<'l, K> {
+        Traced { list: Some(list), word: term.0.into(), constant: PhantomData }
+    }
+
     pub(super) fn value(self) -> Value<K> {
-        match self {
-            Traced::Known(constant) => Value::Known(constant),
-            Traced::Computed(_, term) => Value::Computed(term),
+        match self.list {
+            None => Value::Known(K::of_word(self.word)),
+            Some(_) => Value::Computed(self.number()),
         }
     }
 
-    fn list(self) -> Option<&'l RefCell<List>> {
-        match self {
-            Traced::Known(_) => None,
-            Traced::Computed(list, _) => Some(list),
-        }
+    /// The term, of what is one.
+    fn number(self) -> Term {
+        Term(self.word as u32)
     }
 
     /// An operation of one operand: on a constant, or on a term. A call, as functions have hundreds of them, each of which
     /// is recorded once a process at most.
     #[inline(never)]
-    fn apply<R>(self, known: impl Fn(K) -> R, record: impl Fn(&mut List, Term) -> Term) -> Traced<'l, R> {
-        match self {
-            Traced::Known(x) => Traced::Known(known(x)),
-            Traced::Computed(list, x) => Traced::Computed(list, record(&mut list.borrow_mut(), x)),
+    fn apply<R: Constant>(
+        self,
+        known: impl Fn(K) -> R,
+        record: impl Fn(&mut List, Term) -> Term,
+    ) -> Traced<'l, R> {
+        match self.list {
+            None => Traced::known(known(K::of_word(self.word))),
+            Some(list) => Traced::computed(list, record(&mut list.borrow_mut(), self.number())),
         }
     }
 
     /// An operation of two operands: on constants, or on terms. A call, as `apply` is.
     #[inline(never)]
-    fn join<R>(
+    fn join<R: Constant>(
         self,
         other: impl Into<Traced<'l, K>>,
         known: impl Fn(K, K) -> R,
         record: impl Fn(&mut List, Term, Term) -> Term,
     ) -> Traced<'l, R> {
         let other = other.into();
-        let Some(list) = self.list().or(other.list()) else {
-            let (Traced::Known(x), Traced::Known(y)) = (self, other) else {
-                unreachable!("terms have lists")
-            };
-            return Traced::Known(known(x, y));
+        let Some(list) = self.list.or(other.list) else {
+            return Traced::known(known(K::of_word(self.word), K::of_word(other.word)));
         };
         let mut borrowed = list.borrow_mut();
         let (x, y) = (self.value().term(&mut borrowed), other.value().term(&mut borrowed));
-        Traced::Computed(list, record(&mut borrowed, x, y))
+        Traced::computed(list, record(&mut borrowed, x, y))
     }
 
-    fn binary<R>(
+    fn binary<R: Constant>(
         self,
         op: BinaryOp,
         other: impl Into<Traced<'l, K>>,
@@ -120,9 +159,9 @@ pub(super) fn is_negative(list: &mut List, bits: Term) -> Term {
     list.compare(Comparison::Less, bits, zero)
 }
 
-impl<K> From<K> for Traced<'_, K> {
+impl<K: Constant> From<K> for Traced<'_, K> {
     fn from(constant: K) -> Self {
-        Traced::Known(constant)
+        Traced::known(constant)
     }
 }
 
@@ -144,7 +183,7 @@ macro_rules! operators_with_constants {
             type Output = Traced<'l, $type>;
 
             fn $method(self, other: $type) -> Traced<'l, $type> {
-                self.$method(Traced::Known(other))
+                self.$method(Traced::known(other))
             }
         }
     )*};
@@ -240,15 +279,13 @@ impl<'l> Real for Traced<'l, f64> {
 
     fn fma(self, factor: impl Into<Self>, addend: impl Into<Self>) -> Self {
         let (factor, addend) = (factor.into(), addend.into());
-        let list = self.list().or(factor.list()).or(addend.list());
-        let (a, b, c) = (self.value(), factor.value(), addend.value());
-        if let (Value::Known(a), Value::Known(b), Value::Known(c)) = (a, b, c) {
-            return Traced::Known(a.mul_add(b, c));
-        }
-        let list = list.expect("a term has a list");
+        let Some(list) = self.list.or(factor.list).or(addend.list) else {
+            let [a, b, c] = [self, factor, addend].map(|x| f64::of_word(x.word));
+            return Traced::known(a.mul_add(b, c));
+        };
         let mut borrowed = list.borrow_mut();
-        let [a, b, c] = [a, b, c].map(|x| x.term(&mut borrowed));
-        Traced::Computed(list, borrowed.fma(a, b, c))
+        let [a, b, c] = [self, factor, addend].map(|x| x.value().term(&mut borrowed));
+        Traced::computed(list, borrowed.fma(a, b, c))
     }
 
     fn abs(self) -> Self {
@@ -273,20 +310,10 @@ impl<'l> Real for Traced<'l, f64> {
 
     fn select(mask: Self::Mask, yes: impl Into<Self>, no: impl Into<Self>) -> Self {
         let (yes, no) = (yes.into(), no.into());
-        match mask {
-            Traced::Known(mask) => {
-                if mask {
-                    yes
-                } else {
-                    no
-                }
-            }
-            Traced::Computed(list, mask) => {
-                let mut borrowed = list.borrow_mut();
-                let (yes, no) = (yes.value().term(&mut borrowed), no.value().term(&mut borrowed));
-                Traced::Computed(list, borrowed.select(mask, yes, no))
-            }
-        }
+        let Some(list) = mask.list else { return if bool::of_word(mask.word) { yes } else { no } };
+        let mut borrowed = list.borrow_mut();
+        let (yes, no) = (yes.value().term(&mut borrowed), no.value().term(&mut borrowed));
+        Traced::computed(list, borrowed.select(mask.number(), yes, no))
     }
 
     fn eq(self, other: impl Into<Self>) -> Self::Mask {

@@ -171,6 +171,9 @@ pub trait Fold: 'static {
     /// True if parts may be those of any stretches, joined in their order: leaves and their tree change no bit.
     const HAS_ANY_PARTS: bool = false;
 
+    /// False if vectors of 512 bits are not worth a copy of the loops.
+    const GAINS_BY_WIDTH: bool = size_of::<Self::Element>() == 8 || Self::Element::IS_FLOAT;
+
     /// Leaves of more elements have no code that knows their size; some of those of fewer have.
     const MOST_OF_OWN_SIZE: usize = 4;
 
@@ -260,6 +263,7 @@ struct Leaf<'v, F: Fold>(&'v [F::Element]);
 
 impl<F: Fold> Loop for Leaf<'_, F> {
     type Output = F::Part;
+    const GAINS_BY_WIDTH: bool = F::GAINS_BY_WIDTH;
 
     #[inline(always)]
     fn run(self) -> F::Part {
@@ -298,6 +302,7 @@ struct Each<'v, F: Fold, G> {
 
 impl<F: Fold, G: FnMut(F::Out)> Loop for Each<'_, F, G> {
     type Output = ();
+    const GAINS_BY_WIDTH: bool = F::GAINS_BY_WIDTH;
 
     #[inline(always)]
     fn run(self) {

@@ -18,6 +18,9 @@ pub trait Loop {
     /// What comes out of it.
     type Output;
 
+    /// False if vectors of 512 bits are not worth a copy: the one of AVX2 serves machines that have more.
+    const GAINS_BY_WIDTH: bool = true;
+
     /// Runs it.
     fn run(self) -> Self::Output;
 }
@@ -96,10 +99,10 @@ impl Level {
         match self {
             // SAFETY: the machine has the level.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { run_avx512(body) },
-            // SAFETY: the machine has the level.
+            Level::Avx512 if L::GAINS_BY_WIDTH => unsafe { run_avx512(body) },
+            // SAFETY: the machine has the level, or a better one.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { run_avx2(body) },
+            Level::Avx512 | Level::Avx2 => unsafe { run_avx2(body) },
             _ => body.run(),
         }
     }

@@ -12,6 +12,7 @@ impl<T: Number, const ALL: bool> Fold for Truth<T, ALL> {
     type Part = u8;
     type Out = bool;
     const HAS_ANY_PARTS: bool = true;
+    const GAINS_BY_WIDTH: bool = false;
     const FIRST: Option<FirstStage> = Some(FirstStage::Count);
     const MERGE: Option<MergeLanes<u8>> = Some(|lanes, count| {
         let has = if ALL { sum_of_lanes(lanes) == count as u64 } else { sum_of_lanes(lanes) > 0 };
@@ -54,6 +55,7 @@ impl<T: Number> Fold for CountNonZero<T> {
     type Part = i64;
     type Out = i64;
     const HAS_ANY_PARTS: bool = true;
+    const GAINS_BY_WIDTH: bool = false;
     const FIRST: Option<FirstStage> = Some(FirstStage::Count);
     const MERGE: Option<MergeLanes<i64>> = Some(|lanes, _| Merged::known(sum_of_lanes(lanes) as i64));
 
