@@ -3,6 +3,7 @@
 //! The values are taken in their order. FLOAT32 is accumulated in double and rounded once; integers wrap.
 //! `None` stands for what an empty group has no value for.
 
+use crate::vector::level::{Level, Loop};
 use crate::vector::math::double;
 use crate::vector::select::{self, Key};
 use crate::vector::spread::SummedFloat;
@@ -114,21 +115,49 @@ pub fn kurtosis<T: SummedFloat>(values: &[T], stop: StopCheck<'_>) -> Option<T> 
 /// Values that are looked at together for one that is better than the best so far.
 const TOGETHER: usize = 64;
 
+/// How often [`TOGETHER`] values follow each other of which none is better than the best so far.
+struct NoneBetter<'v, T, F> {
+    values: &'v [T],
+    known: T,
+    not_better: F,
+}
+
+impl<T: Reducible, F: Fn(T, T) -> bool> Loop for NoneBetter<'_, T, F> {
+    type Output = usize;
+    const GAINS_BY_WIDTH: bool = false;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let NoneBetter { values, known, not_better } = self;
+        // Without a way out of the inner loop, it is one over vectors; NaN is not worse than anything.
+        let are_worse = |together: &&[T]| together.iter().fold(true, |all, x| all & not_better(*x, known));
+        values.chunks(TOGETHER).take_while(are_worse).count()
+    }
+}
+
 /// Position of the first value that is the best, or of the first NaN: a value is no better than one that it is `not_better` than.
-fn best<T: Reducible>(values: &[T], stop: StopCheck<'_>, not_better: impl Fn(T, T) -> bool) -> Option<usize> {
+fn best<T: Reducible>(
+    values: &[T],
+    stop: StopCheck<'_>,
+    not_better: impl Fn(T, T) -> bool + Copy,
+) -> Option<usize> {
     let (mut place, mut known) = (0, *values.first()?);
-    for (number, together) in values.chunks(TOGETHER).enumerate() {
-        if known.is_nan() || number % (STRETCH / TOGETHER) == 0 && stop() {
+    for (number, stretch) in values.chunks(STRETCH).enumerate() {
+        if stop() {
             break;
         }
-        // Without a way out of the loop, it is one over vectors; NaN is not worse than anything.
-        if together.iter().fold(true, |are_worse, x| are_worse & not_better(*x, known)) {
-            continue;
-        }
-        for (at, x) in together.iter().enumerate() {
-            if !known.is_nan() && !not_better(*x, known) {
-                (place, known) = (number * TOGETHER + at, *x);
+        let mut from = 0;
+        while !known.is_nan() && from < stretch.len() {
+            if stretch.len() - from > TOGETHER {
+                let values = &stretch[from..];
+                from += TOGETHER * Level::best().run(NoneBetter { values, known, not_better });
             }
+            for (at, x) in stretch.iter().enumerate().skip(from).take(TOGETHER) {
+                if !known.is_nan() && !not_better(*x, known) {
+                    (place, known) = (number * STRETCH + at, *x);
+                }
+            }
+            from += TOGETHER;
         }
     }
     Some(place)
@@ -173,6 +202,14 @@ mod tests {
         assert_eq!(median(&[100, i32::MIN, 1, i32::MIN], &go_on), Some(i32::MIN));
         assert_eq!((argmax(&[1, 3, 3], &go_on), argmin(&[1, 3, 1], &go_on)), (Some(1), Some(0)));
         assert_eq!(argmax(&[1.0, f64::NAN, f64::NAN], &go_on), Some(1));
+        // Behind stretches and chunks, the last of which is no whole one; what is as good comes later.
+        for (size, at) in [(STRETCH + 70, STRETCH + 69), (STRETCH + 70, 64), (129, 128), (200, 63), (65, 0)] {
+            let mut values = vec![0.5f64; size];
+            (values[at], values[size - 1]) = (2.0, 2.0);
+            assert_eq!(argmax(&values, &go_on), Some(at), "{at} of {size}");
+            values[size / 2] = f64::NAN;
+            assert_eq!(argmin(&values, &go_on), Some(size / 2), "NaN in the middle of {size}");
+        }
         assert!(median(&[1.0, f64::NAN], &go_on).is_some_and(f64::is_nan));
         assert!(skew(&[6.827], &go_on).is_some_and(f64::is_nan));
         assert_eq!(kurtosis(&[7.038, 7.279], &go_on), Some(-2.0));
