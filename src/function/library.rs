@@ -209,6 +209,28 @@ impl LibraryFunction {
         LibraryFunction::find(name).expect("the library has it")
     }
 
+    /// True of the functions of numbers that numpy applies to each element of arrays.
+    pub(super) fn is_of_elements(self) -> bool {
+        use LibraryKind::{
+            Abs, Float, Greater, IsFinite, IsInf, IsNan, Less, Log, Power, Sign, Square, Where,
+        };
+        let is_kind = matches!(
+            self.kind(),
+            Abs | Float { .. }
+                | Greater
+                | IsFinite
+                | IsInf
+                | IsNan
+                | Less
+                | Log
+                | Power
+                | Sign
+                | Square
+                | Where
+        );
+        self.plain && is_kind
+    }
+
     /// The dotted name.
     pub fn name(self) -> &'static str {
         self.row.name

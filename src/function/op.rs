@@ -38,6 +38,8 @@ pub enum FunctionOp {
     Unary(UnaryOp),
     /// `x op y`.
     Binary(BinaryOp),
+    /// `x op= y` of a name: an array is changed in place, and is the result; anything else as [`FunctionOp::Binary`].
+    InPlace(BinaryOp),
     /// `x op y`, a truth value.
     Compare(CompareOp),
     /// The truth of a value.
@@ -151,6 +153,7 @@ impl fmt::Display for FunctionOp {
                 UnaryOp::Not => "not",
             }),
             FunctionOp::Binary(op) => f.write_str(binary_word(*op)),
+            FunctionOp::InPlace(op) => write!(f, "i{}", binary_word(*op)),
             FunctionOp::Compare(op) => f.write_str(compare_word(*op)),
             FunctionOp::Truth => f.write_str("truth"),
             FunctionOp::LibraryFunction(builtin) => write!(f, "call {}", builtin.name()),

@@ -26,7 +26,7 @@ pub mod simplify;
 pub mod unread;
 pub mod verify;
 
-pub use construct::{construct, remove_phis_of_one};
+pub use construct::{construct, remove_phis_of_one, remove_trivial_phis};
 pub use dead_code::remove_dead_code;
 pub use destruct::{Destructed, destruct};
 pub use dominators::Dominators;

@@ -5,7 +5,7 @@ use super::{Builder, ReturnTo};
 use crate::function::constant::Constant;
 use crate::function::error::FunctionError;
 use crate::function::op::{FunctionOp, IndexPart};
-use crate::python::{CompareOp, ExprId, ExprKind, PyPattern, StmtId, StmtKind, Stretch};
+use crate::python::{BinaryOp, CompareOp, ExprId, ExprKind, PyPattern, StmtId, StmtKind, Stretch};
 use crate::ssa::{InstId, SsaOp, Tail, VarId};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::Category;
@@ -38,7 +38,7 @@ impl Builder<'_> {
             }
             StmtKind::Assign { targets, value } => self.assign(targets, value),
             StmtKind::AugAssign { target, op, value } => {
-                self.assign_with(target, FunctionOp::Binary(op), value, span);
+                self.assign_with(target, op, value, span);
             }
             StmtKind::AnnAssign { target, value, .. } => {
                 if let Some(value) = value {
@@ -200,7 +200,7 @@ impl Builder<'_> {
     }
 
     /// `target op= value`: the place is computed once.
-    fn assign_with(&mut self, target: ExprId, op: FunctionOp, value: ExprId, span: Span) {
+    fn assign_with(&mut self, target: ExprId, op: BinaryOp, value: ExprId, span: Span) {
         let (tree, place) = (self.tree, self.span(target));
         match tree.expr(target).kind {
             ExprKind::Subscript(base, index) => {
@@ -209,14 +209,14 @@ impl Builder<'_> {
                 let args = std::iter::once(base).chain(indices.iter().copied()).collect();
                 let old = self.operation(FunctionOp::GetItem(parts.clone()), args, place);
                 let value = self.expr(value);
-                let new = self.operation(op, vec![old, value], span);
+                let new = self.operation(FunctionOp::Binary(op), vec![old, value], span);
                 let args = [base, new].into_iter().chain(indices).collect();
                 self.operation(FunctionOp::SetItem(parts), args, place);
             }
             _ => {
                 let old = self.expr(target);
                 let value = self.expr(value);
-                let new = self.operation(op, vec![old, value], span);
+                let new = self.operation(FunctionOp::InPlace(op), vec![old, value], span);
                 self.store(target, new);
             }
         }

@@ -1,7 +1,8 @@
 //! Types of calls of the library, whichever file has the rule.
 
 use super::{
-    Instance, arrays, builtins, calls, dictionaries, list_calls, lists, new_arrays, numpy_calls, rules,
+    Instance, arrays, builtins, calls, dictionaries, expressions, list_calls, lists, new_arrays, numpy_calls,
+    rules,
 };
 use crate::function::error::FunctionProblem;
 use crate::function::library::{LibraryFunction, LibraryKind};
@@ -38,6 +39,12 @@ fn type_of_any(
     let kind = function.kind();
     if args.len() < least_arguments(kind) {
         return Err(rules::type_error(format!("{}() takes more arguments", function.name())));
+    }
+    let is_array = |of: &FunctionType| matches!(of, FunctionType::Array(array) if !array.is_list);
+    if function.is_of_elements() && args.iter().any(is_array) {
+        let (name, args) = (calls::short_name(function), args.iter().collect::<Vec<_>>());
+        let of_numbers = |numbers: &[FunctionType]| type_of_call(function, numbers);
+        return expressions::of_elements(&format!("{name}()"), &args, of_numbers).map(Some);
     }
     match kind {
         LibraryKind::NewList | LibraryKind::Repeat => {

@@ -12,6 +12,7 @@ mod arrays;
 mod builtins;
 mod calls;
 mod dictionaries;
+mod expressions;
 mod instance;
 mod joins;
 mod library;
@@ -302,7 +303,7 @@ impl<'m> Inference<'m> {
             }
             _ => {
                 let exponent = row.args.last().and_then(|last| constant_of(&function, *last));
-                rules::type_of(op, &args, exponent.as_ref()).map(Some).map_err(problem)
+                expressions::type_of(op, &args, exponent.as_ref()).map(Some).map_err(problem)
             }
         }
     }

@@ -131,7 +131,7 @@ fn message_of_none(
     Some(match flow.operation(inst)? {
         FunctionOp::Unary(UnaryOp::Not) => return None,
         FunctionOp::Unary(op) => format!("bad operand type for unary {}: 'NoneType'", sign_of_unary(*op)),
-        FunctionOp::Binary(op) => {
+        FunctionOp::Binary(op) | FunctionOp::InPlace(op) => {
             format!("unsupported operand type(s) for {}: '{}' and '{}'", sign_of(*op), name(0), name(1))
         }
         FunctionOp::Compare(op) if is_order(*op) => {

@@ -23,7 +23,7 @@ pub(super) fn type_of(
     match op {
         FunctionOp::Constant(constant) => Ok(constant.function_type()),
         FunctionOp::Unary(op) => unary(*op, &args[0], last),
-        FunctionOp::Binary(op) => binary(*op, &args[0], &args[1], last),
+        FunctionOp::Binary(op) | FunctionOp::InPlace(op) => binary(*op, &args[0], &args[1], last),
         FunctionOp::Compare(op) => compare(*op, &args[0], &args[1]),
         FunctionOp::Truth => match &args[0] {
             FunctionType::Array(array) if !array.is_list => Err(FunctionProblem::Unsupported {
@@ -154,8 +154,8 @@ fn binary(
     {
         return Err(FunctionProblem::Unsupported {
             rule: "array-expression",
-            message: format!("`{}` on whole arrays is not supported in functions", sign_of(op)),
-            hint: "write a loop over the elements",
+            message: format!("`{}` of lists", sign_of(op)),
+            hint: "l.extend(m), np.array(l), or a loop over the elements",
         });
     }
     let is_text_operation = match op {
@@ -221,7 +221,7 @@ fn compare(op: CompareOp, x: &FunctionType, y: &FunctionType) -> Result<Function
         (Array(_), _) | (_, Array(_)) if !matches!(op, CompareOp::Is | CompareOp::IsNot) => {
             Err(FunctionProblem::Unsupported {
                 rule: "array-expression",
-                message: format!("`{sign}` on whole arrays is not supported in functions"),
+                message: format!("`{sign}` of lists"),
                 hint: "compare the elements in a loop",
             })
         }

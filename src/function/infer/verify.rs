@@ -10,7 +10,7 @@
 //! 16. Indices, bounds and counters are integers.
 
 use super::library::type_of_library;
-use super::{Instance, arrays, constant_of, rules};
+use super::{Instance, arrays, constant_of, expressions};
 use crate::function::library::LibraryKind;
 use crate::function::op::FunctionOp;
 use crate::function::types::FunctionType;
@@ -177,9 +177,11 @@ impl<'i> TypeVerifier<'i> {
             FunctionOp::GetItem(parts) => arrays::type_of_item(parts, args, constant),
             FunctionOp::SetItem(parts) => arrays::type_of_store(parts, args),
             FunctionOp::Attribute(name) => arrays::type_of_attribute(name, &args[0]),
-            _ => {
-                rules::type_of(op, args, row.args.last().and_then(|_| constant(row.args.len() - 1)).as_ref())
-            }
+            _ => expressions::type_of(
+                op,
+                args,
+                row.args.last().and_then(|_| constant(row.args.len() - 1)).as_ref(),
+            ),
         };
         result.map(Some).map_err(|problem| problem.to_string())
     }

@@ -286,8 +286,18 @@ impl Lowering<'_> {
 
     /// `place[…] = array`: the elements of an array, which is stretched to the place as numpy's rules say.
     fn set_part(&mut self, place: &ArrayPart, value: InstId) -> Lower<()> {
-        let FunctionType::Array(of) = self.type_of(value) else { unreachable!("inference gives an array") };
-        let mut source = self.part(value).expect("an array is a part of its handle");
+        let source = self.part(value).expect("an array is a part of its handle");
+        let source = self.fitted(source, place)?;
+        let missing = place.open_axes().len() - source.open_axes().len();
+        self.for_each_element(place, &mut |this, place, indices| {
+            let element = this.load(&source, &indices[missing..]);
+            this.store(place, indices, element, &source.array.loaded());
+            Ok(())
+        })
+    }
+
+    /// The elements of an array for those of a place, which are written while these are read.
+    pub(super) fn fitted(&mut self, mut source: ArrayPart, place: &ArrayPart) -> Lower<ArrayPart> {
         let (to, from) = (place.open_axes(), source.open_axes());
         for (to, from) in to[to.len() - from.len()..].iter().zip(&from) {
             let (length, one) = (self.axis_length(place, *to), self.int(1));
@@ -300,23 +310,24 @@ impl Lowering<'_> {
         }
         // What is written is read first.
         if source.root == place.root {
-            let own = ArrayOf::array(of.element, of.rank);
+            let own = ArrayOf::array(source.array.element, from.len());
             source = ArrayPart::whole(self.copied(&source, own)?, own);
         }
         let from = source.open_axes();
         for (to, from) in to[to.len() - from.len()..].iter().zip(&from) {
             source.axes[*from] = self.stretched(&source, *from, place, *to);
         }
-        let missing = to.len() - from.len();
-        self.for_each_element(place, &mut |this, place, indices| {
-            let element = this.load(&source, &indices[missing..]);
-            this.store(place, indices, element, &source.array.loaded());
-            Ok(())
-        })
+        Ok(source)
     }
 
     /// An axis that is as long as that of a place; one of a single element has it everywhere.
-    fn stretched(&mut self, source: &ArrayPart, from: usize, place: &ArrayPart, to: usize) -> Axis {
+    pub(super) fn stretched(
+        &mut self,
+        source: &ArrayPart,
+        from: usize,
+        place: &ArrayPart,
+        to: usize,
+    ) -> Axis {
         let (length, given) = (self.axis_length(place, to), self.axis_length(source, from));
         let (zero, one) = (self.int(0), self.int(1));
         let (start, step) = match source.axes[from] {

@@ -16,6 +16,7 @@ mod arithmetic;
 mod arrays;
 mod calls;
 mod dictionaries;
+mod expressions;
 mod leaves;
 mod list_calls;
 mod loops;
@@ -39,7 +40,9 @@ use crate::function::library::LibraryKind;
 use crate::function::op::{FunctionOp, IndexPart};
 use crate::function::options::FunctionOptions;
 use crate::function::types::{ArrayOf, FunctionType};
-use crate::ssa::{BlockId, Flow, InstId, SsaOp, Tail, order_blocks, remove_dead_code, verify_flow};
+use crate::ssa::{
+    BlockId, Flow, InstId, SsaOp, Tail, order_blocks, remove_dead_code, remove_trivial_phis, verify_flow,
+};
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::qtype::{FLOAT64, INT64};
 use cembra_vm::value::{QType, ScalarValue, Value};
@@ -64,11 +67,13 @@ pub fn lower(
 struct Lowering<'i> {
     instances: &'i [Instance],
     instance: &'i Instance,
-    options: &'i FunctionOptions,
+    options: FunctionOptions,
     flow: Flow<LowOp>,
     types: Vec<Option<QType>>,
     /// By instruction of the typed flow.
     lowered: Vec<Option<Lowered>>,
+    /// Values whose elements are looked at one by one, and the numbers that elements are: see [`expressions`].
+    elements: Vec<(InstId, &'static FunctionType)>,
     /// By instruction of the typed flow: [rows whose index is checked later](arrays::rows_in_passing).
     in_passing: Vec<bool>,
     /// First and last block of each typed block.
@@ -96,10 +101,11 @@ impl<'i> Lowering<'i> {
         Lowering {
             instances,
             instance,
-            options,
+            options: options.clone(),
             types: Vec::new(),
             failures: instance.function.failures.clone(),
             lowered: vec![None; typed.insts.len()],
+            elements: Vec::new(),
             in_passing: arrays::rows_in_passing(instance),
             ends: typed.block_ids().map(|block| (block, block)).collect(),
             flow,
@@ -111,7 +117,8 @@ impl<'i> Lowering<'i> {
     }
 
     fn type_of(&self, value: InstId) -> &'i FunctionType {
-        self.instance.type_of(value)
+        let element = self.elements.iter().find(|(of, _)| *of == value);
+        element.map_or_else(|| self.instance.type_of(value), |(_, number)| number)
     }
 
     fn blocks(&mut self) -> Lower<()> {
@@ -183,8 +190,22 @@ impl<'i> Lowering<'i> {
                 self.parts(whole, self.type_of(inst))?
             }
             FunctionOp::Constant(constant) => self.constant(constant).into_iter().collect(),
+            FunctionOp::InPlace(_) if self.is_array(args[0]) => {
+                return self.in_place(inst, op, args).map(Some);
+            }
+            FunctionOp::Unary(_)
+            | FunctionOp::Binary(_)
+            | FunctionOp::InPlace(_)
+            | FunctionOp::Compare(_)
+                if self.is_array(inst) && args.iter().any(|arg| self.is_array(*arg)) =>
+            {
+                vec![self.array_expression(inst, op, args)?]
+            }
+            FunctionOp::LibraryFunction(builtin) if builtin.is_of_elements() && self.is_array(inst) => {
+                vec![self.array_expression(inst, op, args)?]
+            }
             FunctionOp::Unary(op) => vec![self.unary(*op, args[0])?],
-            FunctionOp::Binary(op) => self.binary(*op, args[0], args[1], inst)?,
+            FunctionOp::Binary(op) | FunctionOp::InPlace(op) => self.binary(*op, args[0], args[1], inst)?,
             FunctionOp::Compare(op) => vec![self.compare(*op, args[0], args[1])?],
             FunctionOp::Truth => vec![self.truth(args[0])],
             FunctionOp::LibraryFunction(builtin)
@@ -295,6 +316,8 @@ impl<'i> Lowering<'i> {
                 flow.guard_in_place(guarded, added);
             }
         }
+        // Of an array that is changed in place on some ways only.
+        remove_trivial_phis(&mut flow);
         remove_dead_code(&mut flow);
         order_blocks(&mut flow);
         let stage =

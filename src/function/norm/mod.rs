@@ -407,15 +407,16 @@ impl Normaliser<'_> {
     /// `target op= value`: an item's base and index are evaluated once, before the value.
     fn augmented(&mut self, target: ExprId, op: BinaryOp, value: ExprId, span: Span) -> Vec<TermValue> {
         let mut out = Vec::new();
-        let place = match self.tree.expr(target).kind {
+        let (place, kind) = match self.tree.expr(target).kind {
             ExprKind::Subscript(base, index) => {
                 let base = self.held(self.value(base), span, &mut out);
                 let index = self.held(self.value(index), span, &mut out);
-                self.term("Item", &[base, index])
+                (self.term("Item", &[base, index]), "Binary")
             }
-            _ => self.value(target),
+            _ => (self.value(target), "InPlace"),
         };
-        let result = self.binary(op, place, self.value(value));
+        let op = self.term(binary_name(op), &[]);
+        let result = self.term(kind, &[op, place, self.value(value)]);
         out.push(self.statement("Assign", &[place, result], span));
         out
     }

@@ -150,6 +150,10 @@ fn op_term(terms: &mut TermWriter<'_>, op: &FunctionOp, args: &[TermValue]) -> T
             let op = terms.term(binary_name(*op), &[]);
             terms.term("Binary", &[op, args[0], args[1]])
         }
+        FunctionOp::InPlace(op) => {
+            let op = terms.term(binary_name(*op), &[]);
+            terms.term("InPlace", &[op, args[0], args[1]])
+        }
         FunctionOp::Compare(op) => {
             let op = terms.term(compare_name(*op), &[]);
             terms.term("Compare", &[op, args[0], args[1]])
@@ -231,8 +235,9 @@ fn read_op(terms: &mut TermReader<'_>, term: TermId) -> Option<(FunctionOp, Vec<
         }
         "Const" => return Some((FunctionOp::Constant(terms.constant(values[0], term)?), vec![])),
         "Unary" => FunctionOp::Unary(UNARY.into_iter().find(|op| unary_name(*op) == word(terms, values[0]))?),
-        "Binary" => {
-            FunctionOp::Binary(BINARY.into_iter().find(|op| binary_name(*op) == word(terms, values[0]))?)
+        "Binary" | "InPlace" => {
+            let op = BINARY.into_iter().find(|op| binary_name(*op) == word(terms, values[0]))?;
+            if name == "Binary" { FunctionOp::Binary(op) } else { FunctionOp::InPlace(op) }
         }
         "Compare" => {
             FunctionOp::Compare(COMPARE.into_iter().find(|op| compare_name(*op) == word(terms, values[0]))?)
@@ -277,7 +282,7 @@ fn read_op(terms: &mut TermReader<'_>, term: TermId) -> Option<(FunctionOp, Vec<
         _ => FunctionOp::Promote,
     };
     // The operands of the other operations are their last fields.
-    let words = usize::from(matches!(name, "Unary" | "Binary" | "Compare"));
+    let words = usize::from(matches!(name, "Unary" | "Binary" | "InPlace" | "Compare"));
     let args = values[words..].iter().map(|value| terms.operand(*value, term)).collect();
     Some((op, args))
 }

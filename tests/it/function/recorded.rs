@@ -74,7 +74,7 @@ fn recorded_programs_give_what_numba_gave() {
         }
     }
     assert!(wrong.is_empty(), "{} of {count} calls are wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert_eq!(count, 457);
+    assert_eq!(count, 621);
 }
 
 /// Runs the calls of a file; gives how many there are.

@@ -78,8 +78,21 @@ def value(of):
     return {"t": "float", "v": repr(float(of))}
 
 
+def has_other_shapes(function, args):
+    """True if numpy says that arrays do not fit: in place, Numba does not look, and takes what stands behind them."""
+    try:
+        function(*copy.deepcopy(args))
+    except ValueError as error:
+        return "broadcast" in str(error)
+    except Exception:
+        pass
+    return False
+
+
 def record(function, args):
     own = copy.deepcopy(args)
+    if has_other_shapes(function.py_func, args):
+        return {"args": [value(arg) for arg in args], "numba": {"outcome": "raise", "exc": "ValueError"}}
     try:
         result = {"outcome": "return", "value": value(function(*own))}
         result["arrays_after"] = [value(arg) for arg in own if isinstance(arg, np.ndarray)]

@@ -41,7 +41,7 @@ const MAX_STEPS: u64 = 200_000;
 const MAX_CALLS: usize = 1_000;
 
 /// Why the interpreter of `norm` passes over a call; it knows everything else.
-const PASSED_OVER: [(&str, &str); 5] = [
+const PASSED_OVER: [(&str, &str); 6] = [
     ("steps", "the call has more than 200,000 steps"),
     (
         "depth",
@@ -50,6 +50,10 @@ const PASSED_OVER: [(&str, &str); 5] = [
     ("memory", "an array has more than 2^20 elements"),
     (CAUGHT_LIMIT, "a handler for MemoryError or RecursionError takes what is raised, and no limit"),
     ("half of a surrogate pair", "the character is no text of its own"),
+    (
+        "array expression",
+        "programs with operators on whole arrays are recorded beside Numba; the stage `low` has their loops",
+    ),
 ];
 /// See [`PASSED_OVER`].
 const CAUGHT_LIMIT: &str = "limits are not caught, errors of these classes are";

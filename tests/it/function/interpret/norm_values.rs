@@ -72,7 +72,7 @@ impl<'d> Norm<'d> {
                 let value = self.expr(values[1], names)?.item()?;
                 of(unary(op, number(&value)?).map(Item::Number))
             }
-            "Binary" => {
+            "Binary" | "InPlace" => {
                 let (x, y) = (self.expr(values[1], names)?.item()?, self.expr(values[2], names)?.item()?);
                 of(self.binary(self.parts(values[0]).0, (x, y), values[2]))
             }
@@ -164,6 +164,8 @@ impl<'d> Norm<'d> {
                 let Datum::Int(at) = self.datum(values[1]) else { panic!("a number of a field") };
                 of(item_at(&whole, &[Place::At(*at)]))
             }
+            // A part of an array that an operator changes.
+            "Slice" => Err(Stop::Unknown("array expression")),
             "Lambda" => self.closure(values, names),
             other => panic!("{other} is no expression that compiles"),
         }

@@ -154,7 +154,7 @@ impl Evaluate<FunctionOp> for Python<'_> {
             FunctionOp::Constant(value) => constant(value),
             FunctionOp::Unary(UnaryOp::Not) => Item::Number(Datum::Bool(!is_true(&args[0]))),
             FunctionOp::Unary(op) => Item::Number(unary(*op, number(&args[0])?)?),
-            FunctionOp::Binary(op) => self.binary(inst, *op, &args[0], &args[1])?,
+            FunctionOp::Binary(op) | FunctionOp::InPlace(op) => self.binary(inst, *op, &args[0], &args[1])?,
             FunctionOp::Compare(op) => Item::Number(Datum::Bool(compare(*op, &args[0], &args[1])?)),
             FunctionOp::Truth => Item::Number(Datum::Bool(is_true(&args[0]))),
             FunctionOp::LibraryFunction(function) => {
@@ -316,6 +316,7 @@ pub(super) fn number(item: &Item) -> Step<Datum> {
     match item {
         Item::Number(number) => Ok(*number),
         Item::None => Err(Stop::Raised("TypeError".into())),
+        Item::Array(cells) if !cells.is_list => Err(Stop::Unknown("array expression")),
         _ => Err(Stop::Unknown("number")),
     }
 }
