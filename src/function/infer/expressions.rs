@@ -9,7 +9,7 @@
 //! Python functions disagree about the type beside a number, and they are converted by `astype` before.
 
 use super::calls::array;
-use super::rules::{self, sign_of, sign_of_compare, sign_of_unary};
+use super::rules::{self, is_order, sign_of, sign_of_compare, sign_of_unary};
 use crate::function::constant::Constant;
 use crate::function::error::FunctionProblem;
 use crate::function::op::FunctionOp;
@@ -69,11 +69,13 @@ pub(super) fn type_of(
     args: &[FunctionType],
     last: Option<&Constant>,
 ) -> Result<FunctionType, FunctionProblem> {
-    let is_array = |of: &FunctionType| matches!(of.without_none(), FunctionType::Array(of) if !of.is_list);
-    if !args.iter().any(is_array) {
+    // What may be None equals nothing else, and is an error in any other operation: a test is put before that.
+    let may_be_none = matches!(op, FunctionOp::Compare(op) if !is_order(*op));
+    let operand = |of| if may_be_none { of } else { FunctionType::without_none(of) };
+    let operands: Vec<&FunctionType> = args.iter().map(operand).collect();
+    if !operands.iter().any(|of| matches!(of, FunctionType::Array(of) if !of.is_list)) {
         return rules::type_of(op, args, last);
     }
-    let operands: Vec<&FunctionType> = args.iter().map(FunctionType::without_none).collect();
     match (op, &operands[..]) {
         (FunctionOp::Unary(op), [x]) if *op != UnaryOp::Not => unary(*op, x),
         (FunctionOp::InPlace(op), [FunctionType::Array(x), y]) if !x.is_list => in_place(*op, *x, y),
