@@ -20,7 +20,7 @@ use cembra_vm::value::ScalarType;
 fn refused(what: &str, hint: &'static str) -> FunctionProblem {
     FunctionProblem::Unsupported {
         rule: "array-expression",
-        message: format!("{what} on whole arrays"),
+        message: format!("{what} in an expression of whole arrays"),
         hint,
     }
 }
@@ -29,7 +29,7 @@ fn refused(what: &str, hint: &'static str) -> FunctionProblem {
 fn element_and_rank(what: &str, of: &FunctionType) -> Result<(FunctionType, usize), FunctionProblem> {
     match of {
         FunctionType::Array(ArrayOf { is_list: true, .. }) => {
-            Err(refused(&format!("{what} of lists"), "np.array(l), or a loop over the elements"))
+            Err(refused(&format!("{what} of a list"), "np.array(l), or a loop over the elements"))
         }
         FunctionType::Array(array) => match array.element {
             ScalarType::Float64 | ScalarType::Int64 | ScalarType::Boolean => Ok((array.loaded(), array.rank)),

@@ -34,10 +34,7 @@ impl Lowering<'_> {
         let FunctionType::Array(array) = self.type_of(inst) else { unreachable!("inference gives an array") };
         let mut operands: Vec<Option<ArrayPart>> = args.iter().map(|arg| self.part(*arg)).collect();
         let sizes = self.joined_sizes(array.rank, &operands);
-        let zero = if array.element.is_float() { self.float(0.0) } else { self.int(0) };
-        let of = if array.element.is_float() { FunctionType::Float } else { FunctionType::Int };
-        let zero = self.element_value(zero, &of, array.element);
-        let whole = ArrayPart::whole(self.filled(*array, zero, sizes)?, *array);
+        let whole = ArrayPart::whole(self.filled_with(*array, 0, sizes)?, *array);
         if operands.iter().flatten().count() > 1 {
             for operand in operands.iter_mut().flatten() {
                 let open = operand.open_axes();

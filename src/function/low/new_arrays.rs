@@ -65,26 +65,14 @@ impl Lowering<'_> {
         let element = array.element;
         match builtin.kind() {
             LibraryKind::Filled(value) | LibraryKind::FilledAs(value) => {
-                let value = match element.is_float() {
-                    true => self.float(f64::from(value)),
-                    false => self.int(i64::from(value)),
-                };
-                let of = if element.is_float() { Float } else { Int };
-                let value = self.element_value(value, &of, element);
                 let has_like = matches!(builtin.kind(), LibraryKind::FilledAs(_));
                 let sizes = self.sizes(&args[usize::from(has_like)..]);
-                Ok(vec![self.filled(*array, value, sizes)?])
+                Ok(vec![self.filled_with(*array, value, sizes)?])
             }
             LibraryKind::FilledLike(value) => {
-                let of = if element.is_float() { Float } else { Int };
-                let value = match element.is_float() {
-                    true => self.float(f64::from(value)),
-                    false => self.int(i64::from(value)),
-                };
-                let value = self.element_value(value, &of, element);
                 let part = self.part(args[0]).expect("inference takes an array");
                 let sizes = part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
-                Ok(vec![self.filled(*array, value, sizes)?])
+                Ok(vec![self.filled_with(*array, value, sizes)?])
             }
             LibraryKind::FullLike => {
                 let (value, of) = (self.leaf(args[1]), self.type_of(args[1]));
@@ -147,20 +135,26 @@ impl Lowering<'_> {
         }
     }
 
+    /// An array of one small number.
+    pub(super) fn filled_with(&mut self, array: ArrayOf, value: i8, sizes: Vec<InstId>) -> Lower<InstId> {
+        let (value, of) = match array.element.is_float() {
+            true => (self.float(value.into()), FunctionType::Float),
+            false => (self.int(value.into()), FunctionType::Int),
+        };
+        let value = self.element_value(value, &of, array.element);
+        self.filled(array, value, sizes)
+    }
+
     /// The elements of a part in an array of their own.
     pub(super) fn copied(&mut self, part: &ArrayPart, array: ArrayOf) -> Lower<InstId> {
-        use FunctionType::{Array, Float, Int};
         let element = array.element;
         if part.is_whole() && part.array.element == element {
-            let qtype = self.qtype(&Array(array))?;
+            let qtype = self.qtype(&FunctionType::Array(array))?;
             return Ok(self.operator("core._copy", vec![part.root], qtype));
         }
         let lengths: Vec<InstId> =
             part.open_axes().into_iter().map(|axis| self.axis_length(part, axis)).collect();
-        let zero = if element.is_float() { self.float(0.0) } else { self.int(0) };
-        let of = if element.is_float() { Float } else { Int };
-        let zero = self.element_value(zero, &of, element);
-        let handle = self.filled(array, zero, lengths)?;
+        let handle = self.filled_with(array, 0, lengths)?;
         let whole = ArrayPart::whole(handle, array);
         self.for_each_element(part, &mut |this, part, indices| {
             let value = this.load(part, indices);
