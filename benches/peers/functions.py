@@ -40,11 +40,13 @@ def arguments():
     plate[:, 0] = 0.5
     bodies = np.array(BODIES)
     x = np.linspace(-5.0, 5.0, 1000)
+    wave = (million % 777) * 0.002 - 0.3
+    a, b, i = ramp[:100_000], wave[:100_000], million[:100_000] % 1000
     return {
         "mandelbrot": (500, 200, np.zeros((500, 500), np.int64)),
         "nbody": (bodies[:, :3].copy(), bodies[:, 3:6].copy(), bodies[:, 6].copy(), 10_000, 0.001),
         "array_sum": (ramp,),
-        "dot": (ramp, (million % 777) * 0.002 - 0.3),
+        "dot": (ramp, wave),
         "matmul": (((cells % 17) * 0.25).reshape(256, 256), ((cells % 13) * 0.5 - 1).reshape(256, 256), np.zeros((256, 256))),
         "collatz": (300_000,),
         "sieve": (2_000_000, np.zeros(2_000_000, np.int64)),
@@ -54,6 +56,20 @@ def arguments():
         "black_scholes": (10.0 + million % 91, 15.0 + million % 71, 0.25 + (million % 10) * 0.5, 0.02, 0.3, np.zeros(1_000_000), np.zeros(1_000_000)),
         "logistic": (3.9, 0.5, 10_000_000),
         "gauss_sum": (x, np.array([1, -1, 0.5, 2, 0.5, 0.8, 0.7, 2.5, 0.3, 0.1, 0.02]), np.sin(x)),
+        "axpb": (a, 1.5, b),
+        "quadratic": (a,),
+        "lengths": (a, b),
+        "clamped": (a,),
+        "bell": (a,),
+        "mean_square": (a, b),
+        "standardised": (a,),
+        "index_sums": (i, i),
+        "relaxed": (a, 20),
+        "accumulated": (a, b, 20),
+        "chosen": (a, b),
+        "scaled_columns": (a.reshape(1000, 100), a[:100]),
+        "spread": (a[:30_000].reshape(10_000, 3), b[:3]),
+        "diffused": (a.copy(), 20),
     }
 
 

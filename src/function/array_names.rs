@@ -87,6 +87,28 @@ impl Draft {
         self.out.copies[block.index()].iter().any(overwrites).then_some(FirstUse::OtherArray)
     }
 
+    /// True of a new array that nobody reads behind this block but the phi that takes it: the copy is the array.
+    fn is_handed_on(&self, block: BlockId, array: InstId) -> bool {
+        let flow = self.flow();
+        let reads = |values: &[InstId]| values.iter().filter(|value| **value == array).count();
+        let mut phis = 0;
+        for other in flow.block_ids() {
+            let rows = flow.block(other);
+            for inst in &rows.insts {
+                let count = reads(&flow.inst(*inst).args);
+                match flow.is_phi(*inst) {
+                    true => phis += count,
+                    false if count > 0 && other != block => return false,
+                    false => {}
+                }
+            }
+            if rows.tail.operand() == Some(array) {
+                return false;
+            }
+        }
+        phis == 1 && matches!(flow.operation(array), Some(LowOp::Operator(..)))
+    }
+
     /// Rule 4 of [programs](super::program).
     pub(super) fn check_arrays(
         &self,
@@ -102,7 +124,7 @@ impl Draft {
                 let is_undefined = matches!(self.flow().inst(*from).op, SsaOp::Undef);
                 let is_written =
                     || [*at, *from].into_iter().any(|array| self.is_updated_behind(block, array, updated));
-                if self.is_array(*at) && !is_undefined && is_written() {
+                if self.is_array(*at) && !is_undefined && !self.is_handed_on(block, *from) && is_written() {
                     let name = self.flow().inst(*at).name.map(|name| &*self.function.variables[name.index()]);
                     let name = name.filter(|name| !name.is_empty()).map(|name| format!("`{name}`"));
                     return Err(FunctionError::unsupported(

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 
 def mandelbrot(n, maxit, out):
     total = 0
@@ -185,3 +187,72 @@ def gauss_sum(x, params, out):
         r = y - out[i]
         chi += r * r
     return chi
+
+
+def axpb(a, x, b):
+    return a * x + b
+
+
+def quadratic(a):
+    return 0.5 * a * a - 3.0 * a + 2.0
+
+
+def lengths(a, b):
+    return np.sqrt(a * a + b * b)
+
+
+def clamped(a):
+    return np.where(a > 1.0, 1.0, np.where(a < 0.6, 0.6, a))
+
+
+def bell(a):
+    return np.exp(-0.5 * ((a - 1.0) / 0.2) ** 2)
+
+
+def mean_square(a, b):
+    return np.sum((a - b) ** 2) / a.size
+
+
+def standardised(a):
+    d = a - np.mean(a)
+    return d / np.sqrt(np.mean(d * d))
+
+
+def index_sums(i, j):
+    return i * 3 + j
+
+
+def relaxed(a, n):
+    x = a.copy()
+    for k in range(n):
+        x = x + 0.01 * (1.0 - x)
+    return x
+
+
+def accumulated(a, b, n):
+    x = a.copy()
+    for k in range(n):
+        x += 0.5 * b
+    return x
+
+
+def chosen(a, b):
+    return (a > 0.7) & (b < 0.5) | (a + b > 1.2)
+
+
+def scaled_columns(m, v):
+    return m * v + 1.0
+
+
+def spread(p, c):
+    total = 0.0
+    for i in range(len(p)):
+        d = p[i] - c
+        total += np.sqrt(np.sum(d * d))
+    return total
+
+
+def diffused(u, n):
+    for k in range(n):
+        u[1:-1] = u[1:-1] + 0.1 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+    return u[5]

@@ -6,7 +6,7 @@ use crate::function::types::{ArrayOf, FunctionType};
 use crate::python::{BinaryOp, CompareOp, UnaryOp};
 use crate::ssa::InstId;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
-use cembra_vm::value::{QType, ScalarValue, Value};
+use cembra_vm::value::{QType, ScalarType, ScalarValue, Value};
 
 impl Lowering<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, x: InstId) -> Lower<InstId> {
@@ -69,7 +69,7 @@ impl Lowering<'_> {
             BinaryOp::Sub => self.total("math.subtract", args, FLOAT64),
             BinaryOp::Mul => self.total("math.multiply", args, FLOAT64),
             BinaryOp::Div if self.options.numpy_errors => {
-                let args = [x, y].map(|value| match self.types[value.index()] == Some(INT64) {
+                let args = [x, y].map(|value| match self.element_of(value) == Some(ScalarType::Int64) {
                     true => self.cast(value, &FunctionType::Int, &FunctionType::Float),
                     false => value,
                 });

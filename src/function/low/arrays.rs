@@ -286,57 +286,15 @@ impl Lowering<'_> {
 
     /// `place[…] = array`: the elements of an array, which is stretched to the place as numpy's rules say.
     fn set_part(&mut self, place: &ArrayPart, value: InstId) -> Lower<()> {
-        let source = self.part(value).expect("an array is a part of its handle");
-        let source = self.fitted(source, place)?;
-        let missing = place.open_axes().len() - source.open_axes().len();
-        self.for_each_element(place, &mut |this, place, indices| {
-            let element = this.load(&source, &indices[missing..]);
-            this.store(place, indices, element, &source.array.loaded());
-            Ok(())
-        })
-    }
-
-    /// The elements of an array for those of a place, which are written while these are read.
-    pub(super) fn fitted(&mut self, mut source: ArrayPart, place: &ArrayPart) -> Lower<ArrayPart> {
-        let (to, from) = (place.open_axes(), source.open_axes());
-        for (to, from) in to[to.len() - from.len()..].iter().zip(&from) {
-            let (length, one) = (self.axis_length(place, *to), self.int(1));
-            let given = self.axis_length(&source, *from);
-            let is_stretched = self.total("bool.equal", vec![given, one], BOOLEAN);
-            let is_equal = self.total("bool.equal", vec![given, length], BOOLEAN);
-            let fits = self.or(is_equal, is_stretched);
-            let differs = self.not(fits);
-            self.fail_if(differs, "could not broadcast input array into the shape of its place".to_owned());
-        }
+        let source = self.array_read(value)?;
+        let (element, rank) = (place.array.element, source.open_axes().len());
         // What is written is read first.
-        if source.root == place.root {
-            let own = ArrayOf::array(source.array.element, from.len());
-            source = ArrayPart::whole(self.copied(&source, own)?, own);
-        }
-        let from = source.open_axes();
-        for (to, from) in to[to.len() - from.len()..].iter().zip(&from) {
-            source.axes[*from] = self.stretched(&source, *from, place, *to);
-        }
-        Ok(source)
-    }
-
-    /// An axis that is as long as that of a place; one of a single element has it everywhere.
-    pub(super) fn stretched(
-        &mut self,
-        source: &ArrayPart,
-        from: usize,
-        place: &ArrayPart,
-        to: usize,
-    ) -> Axis {
-        let (length, given) = (self.axis_length(place, to), self.axis_length(source, from));
-        let (zero, one) = (self.int(0), self.int(1));
-        let (start, step) = match source.axes[from] {
-            Axis::Span { start, step, .. } => (start, step),
-            Axis::Whole | Axis::Fixed(_) => (zero, one),
+        let array = match source.is_whole() && source.array.element == element && source.root != place.root {
+            true => source.root,
+            false => self.copied(&source, ArrayOf::array(element, rank))?,
         };
-        let is_single = self.total("bool.equal", vec![given, one], BOOLEAN);
-        let step = self.select(is_single, zero, step, INT64);
-        Axis::Span { start, length, step }
+        self.assign(place, array);
+        Ok(())
     }
 
     /// An array that is written.

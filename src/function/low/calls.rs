@@ -7,8 +7,8 @@ use crate::function::options::Overflow;
 use crate::function::types::FunctionType;
 use crate::python::{BinaryOp, CompareOp};
 use crate::ssa::InstId;
-use cembra_vm::value::QType;
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
+use cembra_vm::value::{QType, ScalarType};
 
 impl Lowering<'_> {
     pub(super) fn call(&mut self, inst: InstId, args: &[InstId]) -> Lower<Vec<InstId>> {
@@ -250,7 +250,7 @@ impl Lowering<'_> {
 
     /// True for a truth value.
     fn is_bool(&self, value: InstId) -> bool {
-        self.types[value.index()] == Some(BOOLEAN)
+        self.element_of(value) == Some(ScalarType::Boolean)
     }
 
     /// `min` and `max`: of arguments, of the fields of a tuple, of the elements of an array.
@@ -262,7 +262,7 @@ impl Lowering<'_> {
             true if is_min => this.and(x, y),
             true => this.or(x, y),
             false => {
-                let qtype = this.types[x.index()].clone().expect("a number");
+                let qtype = QType::Scalar(this.element_of(x).expect("a number"));
                 // The least of numpy is NaN if a number is.
                 let name = match (builtin.plain && qtype == FLOAT64, is_min) {
                     (true, true) => "math.minimum",
@@ -351,6 +351,9 @@ impl Lowering<'_> {
             false => this.int_binary(BinaryOp::Add, x, y),
         };
         if let Some(part) = self.iterated(of) {
+            if let Some(sum) = self.sum_in_order(&part) {
+                return Ok(vec![sum]);
+            }
             let loaded = part.array.loaded();
             let step = move |this: &mut Self, x: InstId, y: InstId| {
                 let wanted = if is_float { FunctionType::Float } else { FunctionType::Int };

@@ -25,6 +25,7 @@ mod new_arrays;
 mod none;
 mod numpy_calls;
 mod phis;
+mod read_once;
 mod texts;
 mod verify;
 mod views;
@@ -46,6 +47,7 @@ use crate::ssa::{
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::qtype::{FLOAT64, INT64};
 use cembra_vm::value::{QType, ScalarValue, Value};
+use hashbrown::HashMap;
 use leaves::{has_array, leaf_types};
 use views::{ArrayPart, Lowered};
 
@@ -72,8 +74,14 @@ struct Lowering<'i> {
     types: Vec<Option<QType>>,
     /// By instruction of the typed flow.
     lowered: Vec<Option<Lowered>>,
-    /// Values whose elements are looked at one by one, and the numbers that elements are: see [`expressions`].
+    /// Arrays of an expression that are read as the numbers that their elements are: see [`expressions`].
     elements: Vec<(InstId, &'static FunctionType)>,
+    /// True while operators are those of whole arrays.
+    lifts: bool,
+    /// By instruction of the typed flow: [what its reader computes](read_once).
+    read_once: Vec<bool>,
+    /// By array of this flow: another one that has as many elements along each axis.
+    shape_of: HashMap<InstId, InstId>,
     /// By instruction of the typed flow: [rows whose index is checked later](arrays::rows_in_passing).
     in_passing: Vec<bool>,
     /// First and last block of each typed block.
@@ -106,6 +114,9 @@ impl<'i> Lowering<'i> {
             failures: instance.function.failures.clone(),
             lowered: vec![None; typed.insts.len()],
             elements: Vec::new(),
+            lifts: false,
+            read_once: read_once::read_once(instance),
+            shape_of: HashMap::new(),
             in_passing: arrays::rows_in_passing(instance),
             ends: typed.block_ids().map(|block| (block, block)).collect(),
             flow,
@@ -170,6 +181,7 @@ impl<'i> Lowering<'i> {
         let lowered = match &row.op {
             SsaOp::Undef => Some(Lowered::Leaves(Vec::new())),
             SsaOp::Phi => Some(Lowered::Leaves(self.phi(inst)?)),
+            SsaOp::Do(_) if self.read_once[inst.index()] => None,
             SsaOp::Do(op) => self.operation(inst, op, &row.args)?,
             SsaOp::Read(_) | SsaOp::Write(_) => unreachable!("the flow is in SSA"),
         };
@@ -190,19 +202,11 @@ impl<'i> Lowering<'i> {
                 self.parts(whole, self.type_of(inst))?
             }
             FunctionOp::Constant(constant) => self.constant(constant).into_iter().collect(),
-            FunctionOp::InPlace(_) if self.is_array(args[0]) => {
-                return self.in_place(inst, op, args).map(Some);
+            _ if !self.lifts && read_once::is_in_place(self.instance, inst) => {
+                return self.in_place(inst, args).map(Some);
             }
-            FunctionOp::Unary(_)
-            | FunctionOp::Binary(_)
-            | FunctionOp::InPlace(_)
-            | FunctionOp::Compare(_)
-                if self.is_array(inst) && args.iter().any(|arg| self.is_array(*arg)) =>
-            {
-                vec![self.array_expression(inst, op, args)?]
-            }
-            FunctionOp::LibraryFunction(builtin) if builtin.is_of_elements() && self.is_array(inst) => {
-                vec![self.array_expression(inst, op, args)?]
+            _ if !self.lifts && read_once::is_expression(self.instance, inst) => {
+                vec![self.array_expression(inst)?]
             }
             FunctionOp::Unary(op) => vec![self.unary(*op, args[0])?],
             FunctionOp::Binary(op) | FunctionOp::InPlace(op) => self.binary(*op, args[0], args[1], inst)?,
@@ -368,11 +372,13 @@ impl<'i> Lowering<'i> {
 
     /// An operator that may raise.
     fn operator(&mut self, name: &'static str, args: Vec<InstId>, qtype: QType) -> InstId {
+        let qtype = self.lifted(&args, qtype);
         self.push(LowOp::Operator(name, true), args, qtype)
     }
 
     /// An operator that always gives a value.
     fn total(&mut self, name: &'static str, args: Vec<InstId>, qtype: QType) -> InstId {
+        let qtype = self.lifted(&args, qtype);
         self.push(LowOp::Operator(name, false), args, qtype)
     }
 

@@ -71,15 +71,19 @@ impl Lowering<'_> {
             }
             LibraryKind::FilledLike(value) => {
                 let part = self.part(args[0]).expect("inference takes an array");
-                let sizes = part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
-                Ok(vec![self.filled_with(*array, value, sizes)?])
+                let sizes = self.sizes_of(&part);
+                let filled = self.filled_with(*array, value, sizes)?;
+                self.note_shape(filled, &part);
+                Ok(vec![filled])
             }
             LibraryKind::FullLike => {
                 let (value, of) = (self.leaf(args[1]), self.type_of(args[1]));
                 let value = self.element_value(value, of, element);
                 let part = self.part(args[0]).expect("inference takes an array");
-                let sizes = part.open_axes().into_iter().map(|axis| self.axis_length(&part, axis)).collect();
-                Ok(vec![self.filled(*array, value, sizes)?])
+                let sizes = self.sizes_of(&part);
+                let filled = self.filled(*array, value, sizes)?;
+                self.note_shape(filled, &part);
+                Ok(vec![filled])
             }
             LibraryKind::Eye => self.eye(*array, args),
             LibraryKind::Linspace => self.linspace(*array, args),
@@ -150,10 +154,14 @@ impl Lowering<'_> {
         let element = array.element;
         if part.is_whole() && part.array.element == element {
             let qtype = self.qtype(&FunctionType::Array(array))?;
-            return Ok(self.operator("core._copy", vec![part.root], qtype));
+            let copy = self.operator("core._copy", vec![part.root], qtype);
+            self.note_shape(copy, part);
+            return Ok(copy);
         }
-        let lengths: Vec<InstId> =
-            part.open_axes().into_iter().map(|axis| self.axis_length(part, axis)).collect();
+        if part.array.element == element {
+            return Ok(self.own_array(part));
+        }
+        let lengths = self.sizes_of(part);
         let handle = self.filled_with(array, 0, lengths)?;
         let whole = ArrayPart::whole(handle, array);
         self.for_each_element(part, &mut |this, part, indices| {

@@ -156,10 +156,13 @@ impl Lowering<'_> {
     fn mean(&mut self, of: InstId) -> Lower<InstId> {
         let part = self.part(of).expect("inference takes an array");
         let (loaded, zero) = (part.array.loaded(), self.float(0.0));
-        let sum = self.fold_elements(&part, (zero, FLOAT64), &move |this: &mut Self, sum, element| {
-            let element = this.cast(element, &loaded, &FunctionType::Float);
-            this.float_binary(BinaryOp::Add, sum, element)
-        })?;
+        let sum = match self.sum_in_order(&part) {
+            Some(sum) => sum,
+            None => self.fold_elements(&part, (zero, FLOAT64), &move |this: &mut Self, sum, element| {
+                let element = this.cast(element, &loaded, &FunctionType::Float);
+                this.float_binary(BinaryOp::Add, sum, element)
+            })?,
+        };
         let mut count = self.int(1);
         for axis in part.open_axes() {
             let length = self.axis_length(&part, axis);

@@ -7,7 +7,7 @@
 //! | pass | afterwards |
 //! | --- | --- |
 //! | `pieces` | a loop over `prange` whose rounds do not need each other is a call of a function that runs in pieces |
-//! | `swaps` | names of arrays that change places in a loop are one array each |
+//! | `swaps` | names of arrays that change places in a loop, or get a new array in each round, are one array each |
 //! | `inline` | a function that calls itself does so less often |
 //! | `literals` | literals stand in the entry, each once |
 //! | `constants` | no operator that always gives a value has only literals as operands; no branch is on a literal |
@@ -38,6 +38,7 @@ use crate::function::error::{FunctionError, FunctionProblem};
 use crate::function::infer::InstanceId;
 use crate::function::low::{LowFunction, LowOp};
 use crate::ssa::{Flow, InstId, SsaOp, remove_dead_code, verify_flow};
+use cembra_vm::builtins::nd::part::ASSIGN;
 use cembra_vm::operator::OperatorTable;
 use cembra_vm::program::instruction::Span;
 use cembra_vm::value::{QType, ScalarValue, Value};
@@ -113,7 +114,7 @@ fn writes_memory(flow: &Flow<LowOp>, inst: InstId) -> bool {
 /// True if nothing in the function changes how long an array is.
 fn lengths_stay(flow: &Flow<LowOp>) -> bool {
     let changes = |inst: &InstId| match flow.operation(*inst) {
-        Some(LowOp::Update(name)) => *name != "nd.set",
+        Some(LowOp::Update(name)) => !["nd.set", ASSIGN].contains(name),
         Some(LowOp::Call(_) | LowOp::Pieces(_)) => true,
         _ => false,
     };

@@ -78,7 +78,8 @@ impl StageForm for LowForm {
                 let constant = terms.constant(values[0], term)?;
                 let Some(value) = constant_literal(&constant) else {
                     let what =
-                        "a literal of the machine is none, a truth value, an integer or a float".to_owned();
+                        "a literal of the machine is none, a truth value, a number, or the type of axes"
+                            .to_owned();
                     terms.refuse(term, StageProblem::Datum { what });
                     return None;
                 };
@@ -130,13 +131,14 @@ fn window(terms: &mut TermReader<'_>, term: TermId) -> LowWindow {
     }
 }
 
-/// The constant that a literal of the machine is.
+/// The constant that a literal of the machine is; of axes, which have a type of their own, the name of that.
 fn literal_constant(value: &Value) -> Option<Constant> {
     Some(match value {
         Value::Scalar(ScalarValue::Unit) => Constant::None,
         Value::Scalar(ScalarValue::Boolean(value)) => Constant::Bool(*value),
         Value::Scalar(ScalarValue::Int64(value)) => Constant::Int(*value),
         Value::Scalar(ScalarValue::Float64(value)) => Constant::Float(*value),
+        Value::Axes(_) => Constant::Text(value.qtype().to_string().into()),
         _ => return None,
     })
 }
@@ -147,6 +149,11 @@ fn constant_literal(constant: &Constant) -> Option<Value> {
         Constant::Bool(value) => ScalarValue::Boolean(*value),
         Constant::Int(value) => ScalarValue::Int64(*value),
         Constant::Float(value) => ScalarValue::Float64(*value),
-        Constant::Text(_) => return None,
+        Constant::Text(text) => {
+            return match QType::from_str(text) {
+                Ok(QType::Axes(axes)) => Some(Value::Axes(axes)),
+                _ => None,
+            };
+        }
     }))
 }

@@ -33,6 +33,7 @@ mod makes;
 mod moved;
 mod operators;
 mod pairs;
+mod parts;
 mod pieces;
 pub(in crate::native) mod recipes;
 mod reductions;
@@ -61,6 +62,7 @@ use crate::native::c::lists::{LISTS, list_functions};
 use crate::native::c::locals::CType;
 use crate::native::c::moved::{MOVED, moved_functions};
 use crate::native::c::pairs::{PAIRS, pair_functions};
+use crate::native::c::parts::part_functions;
 use crate::native::c::pieces::PIECES;
 use crate::native::c::reductions::{REDUCTIONS, SPREAD, needs_reductions};
 use crate::native::c::region_text::REGIONS;
@@ -71,6 +73,7 @@ use crate::native::error::NotTranslated;
 use crate::native::operation::{operators, text_for};
 use crate::native::stage::{C, ENGINE, ProgramCall, ProgramSource};
 use crate::workflow::{Fingerprint, Fingerprinter, Step};
+use cembra_vm::builtins::nd::part::ASSIGN;
 use cembra_vm::library::BoundaryArray;
 use cembra_vm::program::Program;
 use cembra_vm::program::instruction::Span;
@@ -190,7 +193,7 @@ fn has_rows(program: &Program) -> bool {
 fn walks(program: &Program) -> bool {
     operators(program).any(|overload| {
         let takes_arrays = overload.args().iter().any(|qtype| BoundaryArray::of(qtype).is_some());
-        takes_arrays && !overload.reads_lent() && !overload.updates()
+        takes_arrays && !overload.reads_lent() && (!overload.updates() || &**overload.name() == ASSIGN)
     })
 }
 
@@ -244,7 +247,9 @@ impl Step<ProgramCall> for TranslateToC {
         text += group_functions(program);
         text += rank_functions(program);
         text += chosen_functions(program);
-        text += moved_functions(program);
+        let parts = part_functions(program);
+        text += if parts.is_empty() { moved_functions(program) } else { MOVED };
+        text += parts;
         text += pair_functions(program);
         text += list_functions(program);
         text += table_functions(program);

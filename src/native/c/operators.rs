@@ -35,6 +35,7 @@ impl Writer<'_> {
             .or_else(|| self.table(operation))
             .or_else(|| self.chosen(operation))
             .or_else(|| self.moved(operation))
+            .or_else(|| self.part(operation))
             .or_else(|| self.summed_pairs(operation))
             .or_else(|| self.squeezed(operation));
         if whole.is_some() {

@@ -110,15 +110,14 @@ static inline int32_t python_abs(int64_t x, int64_t *z)
 }
 static inline int32_t python_shift_left(int64_t x, int64_t n, int64_t *z)
 {
+    *z = n >= 0 && n < 64 ? (int64_t)((uint64_t)x << n) : 0;
     if (n < 0) return CEMBRA_DOMAIN;
-    *z = n < 64 ? (int64_t)((uint64_t)x << n) : 0;
     return x == 0 || (n < 64 && *z >> n == x) ? 0 : CEMBRA_OVERFLOW;
 }
 static inline int32_t python_shift_right(int64_t x, int64_t n, int64_t *z)
 {
-    if (n < 0) return CEMBRA_DOMAIN;
-    *z = x >> (n < 63 ? n : 63);
-    return 0;
+    *z = x >> (n < 0 ? 0 : n < 63 ? n : 63);
+    return n < 0 ? CEMBRA_DOMAIN : 0;
 }
 static inline int64_t python_wrapping_shift_left(int64_t x, int64_t n) { return (int64_t)((uint64_t)x << (n & 63)); }
 static inline int64_t python_wrapping_shift_right(int64_t x, int64_t n) { return x >> (n & 63); }
@@ -140,6 +139,7 @@ static inline int64_t floor_quotient(int64_t x, int64_t y)
 }
 static inline int32_t python_floordiv(int64_t x, int64_t y, int64_t *z)
 {
+    *z = 0;
     if (CEMBRA_RARE(y == 0)) return CEMBRA_DIVISION_BY_ZERO;
     if (CEMBRA_RARE(y == -1)) return python_neg(x, z);
     *z = floor_quotient(x, y);
@@ -147,12 +147,14 @@ static inline int32_t python_floordiv(int64_t x, int64_t y, int64_t *z)
 }
 static inline int32_t python_wrapping_floordiv(int64_t x, int64_t y, int64_t *z)
 {
+    *z = 0;
     if (CEMBRA_RARE(y == 0)) return CEMBRA_DIVISION_BY_ZERO;
     *z = y == -1 ? (x == INT64_MIN ? 0 : -x) : floor_quotient(x, y);
     return 0;
 }
 static inline int32_t python_mod(int64_t x, int64_t y, int64_t *z)
 {
+    *z = 0;
     if (CEMBRA_RARE(y == 0)) return CEMBRA_DIVISION_BY_ZERO;
     int64_t rest = y == -1 ? 0 : x % y;
     *z = rest != 0 && (rest ^ y) < 0 ? rest + y : rest;
@@ -273,6 +275,7 @@ static inline double divide_large(int64_t x, int64_t y)
 static inline int32_t python_divide_i64(int64_t x, int64_t y, double *z)
 {
     const int64_t exact = INT64_C(1) << 53;
+    *z = 0.0;
     if (CEMBRA_RARE(y == 0)) return CEMBRA_DIVISION_BY_ZERO;
     *z = -exact <= x && x <= exact && -exact <= y && y <= exact ? (double)x / (double)y : divide_large(x, y);
     return 0;
@@ -288,6 +291,7 @@ static inline int32_t python_pow_i64(int64_t x, int64_t y, int64_t *z)
         *z = y == 0 ? 1 : x == -1 && (y & 1) == 0 ? 1 : x;
         return 0;
     }
+    *z = 0;
     for (;;) {
         if ((y & 1) && __builtin_mul_overflow(power, x, &power)) return CEMBRA_OVERFLOW;
         if ((y >>= 1) == 0) break;
@@ -310,6 +314,7 @@ static inline int32_t python_wrapping_pow(int64_t x, int64_t y, int64_t *z)
 /* The sign of the result is that of m. */
 static inline int32_t python_pow_modulo(int64_t x, int64_t y, int64_t m, int64_t *z)
 {
+    *z = 0;
     if (CEMBRA_RARE(m == 0 || y < 0)) return CEMBRA_DOMAIN;
     uint64_t size = m < 0 ? -(uint64_t)m : (uint64_t)m, rest = x < 0 ? -(uint64_t)x % size : (uint64_t)x % size;
     unsigned __int128 power = 1 % size, base = x < 0 && rest != 0 ? size - rest : rest;
@@ -330,6 +335,7 @@ static inline int32_t python_gcd(int64_t x, int64_t y, int64_t *z)
 }
 static inline int32_t python_isqrt(int64_t x, int64_t *z)
 {
+    *z = 0;
     if (x < 0) return CEMBRA_DOMAIN;
     uint64_t root = (uint64_t)cut_i64(sqrt((double)x));
     while (root * root > (uint64_t)x) root--;
@@ -339,8 +345,8 @@ static inline int32_t python_isqrt(int64_t x, int64_t *z)
 }
 static inline int32_t python_range_count(int64_t start, int64_t stop, int64_t step, int64_t *z)
 {
-    if (step == 0) return CEMBRA_DOMAIN;
     *z = 0;
+    if (step == 0) return CEMBRA_DOMAIN;
     if (step > 0 ? start >= stop : start <= stop) return 0;
     uint64_t distance = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
     uint64_t size = step > 0 ? (uint64_t)step : -(uint64_t)step, count = (distance - 1) / size + 1;
@@ -357,6 +363,7 @@ static inline int32_t python_divide_f64(double x, double y, double *z)
 }
 static inline int32_t float_divmod(double x, double y, double *floor_of, double *rest_of)
 {
+    *floor_of = *rest_of = 0.0;
     if (y == 0.0) return CEMBRA_DIVISION_BY_ZERO;
     double rest = fmod(x, y), quotient = (x - rest) / y;
     if (rest == 0.0) {
@@ -378,6 +385,7 @@ static inline int32_t python_floordiv_f64(double x, double y, double *z) { doubl
 static inline int32_t python_mod_f64(double x, double y, double *z) { double quotient; return float_divmod(x, y, &quotient, z); }
 static inline int32_t integer_of(double x, int64_t *z)
 {
+    *z = 0;
     if (!(x >= -0x1p63 && x < 0x1p63)) return x != x ? CEMBRA_DOMAIN : CEMBRA_OVERFLOW;
     *z = cut_i64(x);
     return 0;
@@ -393,6 +401,7 @@ static inline int32_t python_sqrt(double x, double *z)
 }
 static inline int32_t python_fmod(double x, double y, double *z)
 {
+    *z = 0.0;
     if ((isinf(x) && y == y) || (y == 0.0 && x == x)) return CEMBRA_DOMAIN;
     *z = fmod(x, y);
     return 0;
@@ -470,6 +479,15 @@ static inline void copy_elements(const cembra_array *from, int rank, uint64_t si
     const char *source = from->data;
     char *target = to->data;
     for (int axis = 0; axis < rank; axis++) count *= from->shape[axis];
+    if (rank > 0 && count > 0) {
+        int64_t run = from->shape[rank - 1], step = from->strides[rank - 1], to_step = to->strides[rank - 1];
+        /* Rows that stand in order are copied as they are. */
+        if (step == (int64_t)size && to_step == (int64_t)size) {
+            size *= (uint64_t)run;
+            count /= run;
+            rank--;
+        }
+    }
     for (int64_t i = 0; i < count; i++) {
         memcpy(target, source, size);
         for (int axis = rank - 1; axis >= 0; axis--) {

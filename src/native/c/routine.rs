@@ -18,6 +18,7 @@ use crate::native::c::constants::{category_name, constants_of, quoted};
 use crate::native::c::locals::{Locals, leaves};
 use crate::native::c::loops::{Unchecked, unchecked};
 use crate::native::c::makes::{made, made_results};
+use crate::native::c::parts::seen_through;
 use crate::native::c::regions::{Region, regions};
 use crate::native::c::speculation::{RARE, Speculation};
 use crate::native::c::writer::{LineOf, Writer};
@@ -77,6 +78,7 @@ pub(super) fn writer<'p>(
         without_checks: None,
         speculates: false,
         made: made(routine),
+        seen_through: seen_through(routine),
         lent: made_results(routine),
         edges: Vec::new(),
         written: HashSet::new(),

@@ -133,8 +133,7 @@ pub(in crate::native) fn optional_rule(overload: &Overload) -> Option<(&'static 
 
 /// The function of C for an element of an operator on arrays. One that gives a category gives a value as well, always.
 pub(in crate::native) fn element_rule(overload: &Overload) -> Option<(&'static str, Gives)> {
-    let is_of_python = overload.name().starts_with("python.");
-    BoundaryArray::of(overload.result()).filter(|_| !is_of_python)?;
+    BoundaryArray::of(overload.result())?;
     let element = |qtype: &QType| qtype.scalar_inside();
     function_of(overload, element)
 }

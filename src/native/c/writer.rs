@@ -36,6 +36,8 @@ pub(super) struct Writer<'p> {
     pub(super) speculates: bool,
     /// The arrays that the routine makes.
     pub(super) made: HashSet<ValueId>,
+    /// The parts that are read where they stand, by their instructions.
+    pub(super) seen_through: HashSet<usize>,
     /// Arrays that are made in memory of the caller if he lends some, with the numbers of the results that they are.
     pub(super) lent: HashMap<ValueId, usize>,
     /// The edges, which the routine frees.

@@ -144,6 +144,17 @@ fn rows_and_columns_are_windows() {
     };
     rows("    a[i, j] = a[i, j] * b[i] + j", "prange(n)");
     rows("    a[i, j] = a[i, m - 1 - j] + 1.0", "prange(n - 1, -1, -1)");
+    let whole = |body: &str| {
+        let source = function("prange(n)", &[], &[body], "a[1, 2]");
+        let matrix: Vec<Vec<f64>> =
+            (0..90).map(|row| (0..7).map(|c| f64::from(row * 7 + c)).collect()).collect();
+        let args = json!([matrix, vec![0.5; 7], 90, 7]);
+        assert_eq!(reasons(&source, &args), [""; 0], "{body}");
+        check("prange(n)", &[], &[body], "a[1, 2]", &args)
+    };
+    whole("a[i] = a[i] * b + i");
+    whole("a[i, 1:] -= a[i, :-1]");
+    whole("a[i] = b[::-1] + sum(a[i])");
     let columns = ["for j in range(n):", "    a[j, i] = a[j, i] - a[0, i] + b[j]"];
     let matrix: Vec<Vec<f64>> =
         (0..20).map(|row| (0..70).map(|c| f64::from(row * 70 + c)).collect()).collect();

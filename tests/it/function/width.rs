@@ -573,3 +573,49 @@ fn arrays_in_expressions_are_new_and_in_place_are_the_same() {
     numpy(shapes, a(), json!([3.0, [2, 3]]));
     numpy("l = [1, 2]\nl += [3]\nreturn len(l)", a(), json!("array-expression"));
 }
+
+/// Sizes that differ where a program runs, and what is read between an operation and the one that reads it.
+#[test]
+fn expressions_of_arrays_are_computed_as_a_whole() {
+    let numpy = |body: &str, arg: serde_json::Value, expected: serde_json::Value| {
+        let source = format!("import numpy as np\ndef f(a):\n    {}\n", body.replace('\n', "\n    "));
+        check(&source, json!([arg]), expected);
+    };
+    let a = || json!([1.0, 2.0, 4.0]);
+    // One element is stretched, in the middle of an expression too.
+    numpy("r = a * a[1:2] + 1 - a\nreturn r[0], r[1], r[2]", a(), json!([2.0, 3.0, 5.0]));
+    numpy("r = a[:1] * a[1:2]\nreturn r[0], len(r)", a(), json!([2.0, 1]));
+    numpy("return len(a[:0] * a[1:2])", a(), json!(0));
+    numpy("return (a[:0] + a)[0]", a(), json!("ValueError"));
+    numpy("m = a[1:2]\nm += a\nreturn m[0]", a(), json!("ValueError"));
+    numpy("a += a[2:]\nreturn a[0], a[2]", a(), json!([5.0, 8.0]));
+    numpy("b = np.zeros((2, 3))\nb[:, 1:] = a[1:] * 2\nreturn b[1, 0], b[1, 2]", a(), json!([0.0, 8.0]));
+    numpy("b = np.zeros((2, 3))\nb[:, 1:] = a * 2\nreturn b[1, 2]", a(), json!("ValueError"));
+    numpy("b = np.zeros((2, 3))\nb[-1] = a[::-1]\nreturn b[1, 0], b[0, 0]", a(), json!([4.0, 0.0]));
+    numpy("b = np.zeros((2, 3))\nb[2] = a * 2\nreturn 0", a(), json!("IndexError"));
+    numpy("b = np.zeros(3, np.int32)\nb[1:] = a[:2] * 2\nreturn b[1], b[2]", a(), json!([2, 4]));
+    // Nothing that is written in between is read, and errors come in their order.
+    numpy("t = a * 2\na[0] = 50\nr = t + 1\nreturn r[0]", a(), json!(3.0));
+    numpy("t = a * 2\na *= 10\nr = t + a\nreturn r[0]", a(), json!(12.0));
+    numpy("r = (a + a[1:]) * (1 // 0)\nreturn r[0]", a(), json!("ValueError"));
+    numpy("r = a * 2 + a[7]\nreturn r[0]", a(), json!("IndexError"));
+    numpy("return (np.arange(3) * 2**62 + (1 // 0))[0]", a(), json!("OverflowError"));
+    // Of whole rounds of a loop, a name that gets a new array in each.
+    numpy("x = a\nfor k in range(3):\n    x = x + a\nreturn x[0], a[0]", a(), json!([4.0, 1.0]));
+    numpy("x = a\nfor k in range(4):\n    x = x * 2 - x[0]\nreturn x[0], x[2]", a(), json!([1.0, 49.0]));
+    numpy(
+        "x = a.copy()\nfor k in range(3):\n    x = x + 1\nx[0] = 0.5\nreturn x[0], x[1], a[0]",
+        a(),
+        json!([0.5, 5.0, 1.0]),
+    );
+    numpy(
+        "x = a\nfor k in range(5):\n    y = x + 1\n    if y[0] > 3:\n        break\n    x = y\nreturn x[0], y[0]",
+        a(),
+        json!([3.0, 4.0]),
+    );
+    // A sum goes from the first element on.
+    numpy("return np.sum(a[::2] * 1e16 - 1e16), sum(a[1:])", a(), json!([3e16, 6.0]));
+    numpy("b = np.array([1e16, 1.0, 1.0, -1e16])\nreturn np.sum(b), np.mean(b[1:3])", a(), json!([0.0, 1.0]));
+    let long = format!("return ({})[0]", vec!["a"; 3000].join(" + "));
+    numpy(&long, a(), json!(3000.0));
+}

@@ -7,12 +7,13 @@
 
 use crate::array::function::LateFault;
 use crate::array::special::{Refusals, SpecialFunction};
+use crate::builtins::recipes;
 use crate::operator::Family;
 use crate::operator::fusible::{
     CheckedAdd, CheckedMultiply, CheckedSubtract, DOES_NOT_FIT, Fusible, IntegerOp, Operation,
 };
 use crate::operator::primitive::Primitive;
-use crate::strip::{BinaryOp, Comparison, Lane};
+use crate::strip::{BinaryOp, Comparison, Lane, ShiftOp};
 use crate::value::Fault;
 use crate::vector::math::domain::{Domain, overflows};
 use crate::vector::math::real::{Binary64, Software};
@@ -62,20 +63,25 @@ fn integers() -> Vec<Family> {
         row("python.add", &["x", "y"], "Sum. Raises if it does not fit INT64.")
             .fusible(Fusible::Integer(IntegerOp::CheckedAdd))
             .primitive(Primitive::CheckedAdd)
+            .rare_cells(recipes::sum_that_fits)
             .exact_binary(|x: i64, y: i64| fits(CheckedAdd::apply(x, y))),
         row("python.subtract", &["x", "y"], "Difference. Raises if it does not fit INT64.")
             .fusible(Fusible::Integer(IntegerOp::CheckedSubtract))
             .primitive(Primitive::CheckedSubtract)
+            .rare_cells(recipes::difference_that_fits)
             .exact_binary(|x: i64, y: i64| fits(CheckedSubtract::apply(x, y))),
         row("python.multiply", &["x", "y"], "Product. Raises if it does not fit INT64.")
             .fusible(Fusible::Integer(IntegerOp::CheckedMultiply))
             .primitive(Primitive::CheckedMultiply)
+            .rare_cells(recipes::product_that_fits)
             .exact_binary(|x: i64, y: i64| fits(CheckedMultiply::apply(x, y))),
         row("python.neg", &["x"], "The opposite number. Raises for the smallest INT64.")
             .primitive(Primitive::CheckedNeg)
+            .rare_cells(recipes::opposite_that_fits)
             .exact_unary(|x: i64| fits(x.checked_neg())),
         row("python.abs", &["x"], "Absolute value. Raises for the smallest INT64.")
             .primitive(Primitive::CheckedAbs)
+            .rare_cells(recipes::size_that_fits)
             .exact_unary(|x: i64| fits(x.checked_abs())),
         row("python.shift_left", &["x", "n"], "x * 2**n. Raises if it does not fit INT64, or n is negative.")
             .primitive(Primitive::CheckedShiftLeft)
@@ -133,9 +139,11 @@ fn integers() -> Vec<Family> {
             "x * 2**n, which wraps around; of n the low 6 bits count.",
         )
         .primitive(Primitive::WrappingShiftLeft)
+        .cells(|l, x| recipes::shifted(l, x, ShiftOp::Left))
         .exact_binary(|x: i64, n: i64| x.wrapping_shl(n as u32)),
         Family::new("python.wrapping_shift_right", &["x", "n"], "x // 2**n; of n the low 6 bits count.")
             .primitive(Primitive::WrappingShiftRight)
+            .cells(|l, x| recipes::shifted(l, x, ShiftOp::RightSigned))
             .exact_binary(|x: i64, n: i64| x.wrapping_shr(n as u32)),
         row(
             "python.range_count",
@@ -175,16 +183,18 @@ fn division() -> Vec<Family> {
             .exact_binary(|x: i64, y: i64| checked(y, |y| Ok(python::divide(x, y)))),
         row("python.floordiv", &["x", "y"], "Quotient rounded down. A zero divisor raises.")
             .primitive(Primitive::FloorDivide)
-            .exact_binary(|x: i64, y: i64| checked(y, |y| fits(python::floordiv(x, y))))
-            .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(python::float_divmod(x, y).0))),
+            .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(python::float_divmod(x, y).0)))
+            .rare_cells(recipes::floor_div)
+            .exact_binary(|x: i64, y: i64| checked(y, |y| fits(python::floordiv(x, y)))),
         row(
             "python.mod",
             &["x", "y"],
             "Remainder of floordiv, with the divisor's sign. A zero divisor raises.",
         )
         .primitive(Primitive::Modulo)
-        .exact_binary(|x: i64, y: i64| checked(y, |y| Ok(python::modulo(x, y))))
-        .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(python::float_divmod(x, y).1))),
+        .exact_binary(|x: f64, y: f64| checked(y, |y| Ok(python::float_divmod(x, y).1)))
+        .rare_cells(recipes::floor_mod)
+        .exact_binary(|x: i64, y: i64| checked(y, |y| Ok(python::modulo(x, y)))),
     ]
 }
 

@@ -205,10 +205,7 @@ pub(super) fn within(
     lane: Lane,
 ) -> Option<RecordedFunction> {
     let [x] = *x else { return None };
-    let (low, high) = (list.i64(*range.start()), list.i64(*range.end()));
-    let is_below = list.compare(Comparison::Less, x, low);
-    let is_above = list.compare(Comparison::Greater, x, high);
-    let rare = list.or(is_below, is_above);
+    let rare = outside(list, x, range);
     Some(RecordedFunction { value: list.cast(x, lane), rare: Some(rare) })
 }
 
@@ -231,6 +228,87 @@ fn truncated(list: &mut List, x: Term, lane: Lane, end: f64) -> Option<RecordedF
     let (size, end) = (list.unary(UnaryOp::Abs, x), list.f64(end));
     let fits = list.compare(Comparison::Less, size, end);
     Some(RecordedFunction { value, rare: Some(list.not(fits)) })
+}
+
+/// The sum of two INT64; one that does not fit is rare.
+pub(super) fn sum_that_fits(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [x, y] = *x else { return None };
+    if list.lane(x) != Lane::I64 {
+        return None;
+    }
+    let value = list.binary(BinaryOp::Add, x, y);
+    // It is below x just where y is below zero.
+    let is_below = list.compare(Comparison::Less, value, x);
+    Some(RecordedFunction { value, rare: Some(differs_from_sign(list, is_below, y)) })
+}
+
+/// The difference of two INT64; one that does not fit is rare.
+pub(super) fn difference_that_fits(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [x, y] = *x else { return None };
+    let value = list.binary(BinaryOp::Sub, x, y);
+    let is_above = list.compare(Comparison::Greater, value, x);
+    Some(RecordedFunction { value, rare: Some(differs_from_sign(list, is_above, y)) })
+}
+
+/// Where a truth is not that of a number being below zero.
+fn differs_from_sign(list: &mut List, truth: Term, y: Term) -> Term {
+    if let Op::Literal(bits) = list.op(y) {
+        return if (bits as i64) < 0 { list.not(truth) } else { truth };
+    }
+    let zero = list.i64(0);
+    let is_negative = list.compare(Comparison::Less, y, zero);
+    let (either, both) = (list.or(truth, is_negative), list.and(truth, is_negative));
+    let not_both = list.not(both);
+    list.and(either, not_both)
+}
+
+/// The product of two INT64. Rare is one with an operand that does not fit INT32, or, if the second is a literal, with a first that
+/// is too large for it.
+pub(super) fn product_that_fits(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [x, y] = *x else { return None };
+    let value = list.binary(BinaryOp::Mul, x, y);
+    if let Op::Literal(bits) = list.op(y) {
+        let most = i64::MAX.checked_div((bits as i64).checked_abs()?).unwrap_or(i64::MAX);
+        let rare = outside(list, x, -most..=most);
+        return Some(RecordedFunction { value, rare: Some(rare) });
+    }
+    let [of_x, of_y] = [x, y].map(|number| {
+        let narrow = list.cast(number, Lane::I32);
+        let again = list.cast(narrow, Lane::I64);
+        list.compare(Comparison::NotEqual, again, number)
+    });
+    Some(RecordedFunction { value, rare: Some(list.or(of_x, of_y)) })
+}
+
+/// The opposite of an INT64; that of the smallest is rare.
+pub(super) fn opposite_that_fits(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [x] = *x else { return None };
+    let value = list.unary(UnaryOp::Neg, x);
+    let least = list.i64(i64::MIN);
+    Some(RecordedFunction { value, rare: Some(list.compare(Comparison::Equal, x, least)) })
+}
+
+/// The absolute value of an INT64; that of the smallest is rare.
+pub(super) fn size_that_fits(list: &mut List, x: &[Term]) -> Option<RecordedFunction> {
+    let [x] = *x else { return None };
+    let value = list.unary(UnaryOp::Abs, x);
+    let least = list.i64(i64::MIN);
+    Some(RecordedFunction { value, rare: Some(list.compare(Comparison::Equal, x, least)) })
+}
+
+/// An integer shifted by a literal, of which the low bits count.
+pub(super) fn shifted(list: &mut List, x: &[Term], op: ShiftOp) -> Option<Term> {
+    let [x, by] = *x else { return None };
+    let Op::Literal(bits) = list.op(by) else { return None };
+    Some(list.shift(op, x, (bits & 63) as u8))
+}
+
+/// Where an INT64 is outside of a range.
+fn outside(list: &mut List, x: Term, range: RangeInclusive<i64>) -> Term {
+    let (low, high) = (list.i64(*range.start()), list.i64(*range.end()));
+    let is_below = list.compare(Comparison::Less, x, low);
+    let is_above = list.compare(Comparison::Greater, x, high);
+    list.or(is_below, is_above)
 }
 
 /// A second operand that is an integer above zero, and known.

@@ -15,6 +15,7 @@
 mod attributes;
 pub mod call;
 pub mod cell;
+mod changed;
 mod closures;
 pub mod copy;
 pub(crate) mod element;

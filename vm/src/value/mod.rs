@@ -20,6 +20,7 @@ pub mod nd_view;
 pub mod ndarray;
 pub mod number;
 pub mod parse;
+pub(crate) mod part;
 pub mod qtype;
 pub mod repr;
 pub mod scalar;

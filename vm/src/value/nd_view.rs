@@ -308,6 +308,19 @@ impl<'a> NdView<'a> {
         (0..self.rank).all(fits).then_some(view)
     }
 
+    /// The elements under other axes, the first of which begins so many bytes behind the first of these.
+    ///
+    /// # Panics
+    /// If an element would lie outside the buffer, or may be missing.
+    pub(super) fn under(&self, rank: usize, shape: Shape, strides: Strides, offset: isize) -> NdView<'a> {
+        self.check_complete();
+        let view = NdView { rank, shape, strides, start: 0, ..*self };
+        match view.is_empty() {
+            true => NdView { bytes: &ZERO, strides: [0; MAX_RANK], ..view },
+            false => view.at(self.start.wrapping_add_signed(offset)),
+        }
+    }
+
     fn check_complete(&self) {
         assert!(self.validity.is_none(), "elements that may be missing stay along their axis");
     }

@@ -55,7 +55,7 @@ pub struct Offsets {
 
 impl Offsets {
     /// The elements of a shape, the first of which begins at a byte.
-    pub(super) fn new(rank: usize, shape: Shape, strides: Strides, start: usize, count: usize) -> Offsets {
+    pub(crate) fn new(rank: usize, shape: Shape, strides: Strides, start: usize, count: usize) -> Offsets {
         Offsets { rank, shape, strides, index: [0; MAX_RANK], at: start as isize, left: count }
     }
 }

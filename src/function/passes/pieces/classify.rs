@@ -6,6 +6,7 @@ use super::{Serial, updated_by};
 use crate::function::low::{LowFunction, LowOp};
 use crate::function::passes::{int_literal, is_array};
 use crate::ssa::{BlockId, InstId, SsaOp};
+use cembra_vm::builtins::nd::part::{ASSIGN, PART, SUM_IN_ORDER};
 use cembra_vm::value::qtype::{BOOLEAN, FLOAT64, INT64};
 use cembra_vm::value::{QType, Value};
 use hashbrown::{HashMap, HashSet};
@@ -71,7 +72,7 @@ pub(super) struct Number {
 }
 
 /// An access to an element: the instruction, and the positions of its indices.
-type Access = (InstId, std::ops::Range<usize>);
+type Access = (InstId, Vec<Option<usize>>);
 
 struct Classifier<'f> {
     function: &'f LowFunction,
@@ -252,7 +253,7 @@ impl<'f> Classifier<'f> {
                 if self.is_inside(array) {
                     continue;
                 }
-                if flow.operation(inst) != Some(&LowOp::Update("nd.set")) {
+                if !matches!(flow.operation(inst), Some(LowOp::Update("nd.set" | ASSIGN))) {
                     return Err(format!("{} is changed as a whole", self.name(array)));
                 }
                 if !roots.contains(&array) {
@@ -269,12 +270,12 @@ impl<'f> Classifier<'f> {
         let axes = accesses.iter().map(|(_, indices)| indices.len()).min().unwrap_or(0);
         let args = |inst: InstId| &self.function.flow.inst(inst).args;
         for axis in 0..axes {
-            let index = |(inst, indices): &Access| self.index(args(*inst)[indices.start + axis]);
+            let index = |(inst, indices): &Access| self.index(args(*inst)[indices[axis]?]);
             let mut found = accesses.iter().map(index);
             let Some(Some(place)) = found.next() else { continue };
             if found.all(|other| other == Some(place)) {
-                let accesses = accesses.iter().map(|(inst, indices)| (*inst, indices.start + axis)).collect();
-                return Ok(WindowPlan { root, axis, place, accesses });
+                let operands = accesses.iter().filter_map(|(inst, indices)| Some((*inst, indices[axis]?)));
+                return Ok(WindowPlan { root, axis, place, accesses: operands.collect() });
             }
         }
         let name = self.name(root);
@@ -289,14 +290,36 @@ impl<'f> Classifier<'f> {
             let uses = row.args.iter().filter(|arg| **arg == root).count();
             match flow.operation(*reader) {
                 Some(LowOp::Operator("nd.get", _)) if uses == 1 => {
-                    accesses.push((*reader, 1..row.args.len()))
+                    accesses.push((*reader, (1..row.args.len()).map(Some).collect()));
                 }
-                Some(LowOp::Update("nd.set")) if uses == 1 => accesses.push((*reader, 2..row.args.len())),
+                Some(LowOp::Update("nd.set")) if uses == 1 => {
+                    accesses.push((*reader, (2..row.args.len()).map(Some).collect()));
+                }
+                Some(LowOp::Operator(PART | SUM_IN_ORDER, _)) if uses == 1 => {
+                    accesses.push((*reader, self.indices_of_part(&row.args, 1)));
+                }
+                Some(LowOp::Update(ASSIGN)) if uses == 1 => {
+                    accesses.push((*reader, self.indices_of_part(&row.args, 2)));
+                }
                 Some(LowOp::Operator("nd.length", _)) if int_literal(flow, row.args[1]).is_some() => {}
                 _ => return Err(format!("{} is used as a whole, and written", self.name(root))),
             }
         }
         Ok(accesses)
+    }
+
+    /// The operands that are the index of a part on an axis, by axis; the axes that it keeps have none.
+    fn indices_of_part(&self, args: &[InstId], kept: usize) -> Vec<Option<usize>> {
+        let Some(LowOp::Literal(Value::Axes(axes))) = self.function.flow.operation(args[kept]) else {
+            return Vec::new();
+        };
+        let (mut indices, mut at) = (Vec::new(), kept + 1);
+        while at < args.len() {
+            let is_kept = axes.contains(indices.len());
+            indices.push((!is_kept).then_some(at));
+            at += if is_kept { 3 } else { 1 };
+        }
+        indices
     }
 
     /// The index of a round, as a number of the loop, what it is multiplied with, and what is added.

@@ -153,6 +153,12 @@ impl Evaluate<LowOp> for Low<'_> {
                 let values: Vec<Value> = args.iter().map(Held::value).collect();
                 operator(name, &values).map(|value| Held::new(&value))
             }
+            LowOp::Update(name @ "nd._assign") => {
+                let values: Vec<Value> = args.iter().map(Held::value).collect();
+                let changed = Held::new(&operator(name, &values)?);
+                args[0].elements().borrow_mut().cells = changed.elements().borrow().cells.clone();
+                Ok(self.undefined())
+            }
             LowOp::Update(name) => {
                 let mut elements = args[0].elements().borrow_mut();
                 update(name, &mut elements, &args[1..])?;

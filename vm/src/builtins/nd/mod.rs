@@ -12,6 +12,7 @@
 //! | running | sums up to each element |
 //! | along | elements taken along an axis; arrays put one after the other |
 //! | element | one element read or written, sizes of axes, new arrays |
+//! | part | elements at places known at run time, read and written |
 //! | hash_table | positions of the keys of dictionaries and sets |
 //! | shape | axes added, dropped, exchanged; other shapes; conversions |
 
@@ -20,6 +21,7 @@ pub mod dot;
 pub mod element;
 mod groups;
 pub mod hash_table;
+pub mod part;
 pub mod reduce;
 pub mod running;
 pub mod shape;
@@ -28,6 +30,6 @@ use crate::operator::Family;
 
 /// The rows of this folder.
 pub fn rows() -> Vec<Family> {
-    let moved = [along::rows(), shape::rows(), element::rows(), hash_table::rows()];
+    let moved = [along::rows(), shape::rows(), part::rows(), element::rows(), hash_table::rows()];
     [reduce::rows(), dot::rows(), running::rows()].into_iter().chain(moved).flatten().collect()
 }

@@ -4,7 +4,7 @@ use crate::builtins::nd::reduce::without_axes;
 use crate::builtins::recipes;
 use crate::operator::copy::copy_elements;
 use crate::operator::facts::Linear;
-use crate::operator::operand_view::{ElementsOf, OperandView};
+use crate::operator::operand_view::{ElementsOf, MOST_NUMBERS, OperandView};
 use crate::operator::{Family, KernelCall, Overload};
 use crate::value::array::cell_size;
 use crate::value::broadcast::{SizesDiffer, check_count, common_sizes, shapes_differ};
@@ -116,16 +116,20 @@ fn write(call: &mut KernelCall<'_>, view: &NdView<'_>, shape: &[usize]) -> Resul
 }
 
 /// An overload whose result is a view of its only array; the result may be a scalar.
-fn viewing(
+pub(super) fn viewing(
     family: &Family,
     args: &[QType],
     result: QType,
-    view: impl for<'v> Fn(&NdView<'v>) -> Result<NdView<'v>, Fault> + Send + Sync + 'static,
+    view: impl for<'v> Fn(&NdView<'v>, &[i64]) -> Result<NdView<'v>, Fault> + Send + Sync + 'static,
 ) -> Overload {
     let view: Arc<ElementsOf> = Arc::new(view);
     let (run, is_array) = (Arc::clone(&view), result.nd().is_some());
+    let is_number = args.iter().map(|arg| *arg == INT64);
+    let places: Vec<usize> = is_number.enumerate().filter_map(|(at, is)| is.then_some(at)).collect();
     let overload = family.make_general(args, result, move |call| {
-        let view = run(&call.nd(0))?;
+        let mut numbers = [0; MOST_NUMBERS];
+        numbers.iter_mut().zip(&places).for_each(|(number, at)| *number = call.plain(*at));
+        let view = run(&call.nd(0), &numbers[..places.len()])?;
         write(call, &view, view.shape())
     });
     if is_array { overload.viewing(OperandView::Elements(view)) } else { overload }
@@ -138,7 +142,7 @@ fn expand_dims(family: &Family, args: &[QType]) -> Option<Overload> {
     let units: Option<Vec<bool>> =
         (0..rank).map(|axis| if axes.contains(axis) { Some(true) } else { old.next() }).collect();
     let result = NdType::of_axes(t.element(), units?)?;
-    Some(viewing(family, args, QType::NdArray(result), move |view| {
+    Some(viewing(family, args, QType::NdArray(result), move |view, _| {
         Ok(view.with_unit_axes(|axis| axes.contains(axis)))
     }))
 }
@@ -146,7 +150,7 @@ fn expand_dims(family: &Family, args: &[QType]) -> Option<Overload> {
 fn squeeze(family: &Family, args: &[QType]) -> Option<Overload> {
     let (t, axes) = axes_of(args)?;
     let result = without_axes(t, axes, t.element()).filter(|_| axes.iter().all(|axis| axis < t.rank()))?;
-    Some(viewing(family, args, result, move |view| {
+    Some(viewing(family, args, result, move |view, _| {
         if let Some(axis) = axes.iter().find(|axis| view.shape()[*axis] != 1) {
             let message = format!("axis {axis} has the size {}, not 1", view.shape()[axis]);
             return Err(Fault::Range { message });

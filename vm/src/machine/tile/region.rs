@@ -150,7 +150,7 @@ pub(super) struct Through {
     pub(super) view: OperandView,
     /// The array, if that is no view itself.
     pub(super) array: TypedSlot,
-    /// Offsets of the operands that say which rows.
+    /// Offsets of the operands that say which rows or elements.
     pub(super) sizes: Box<[u32]>,
     /// The operand that chooses rows.
     pub(super) chooser: Option<TypedSlot>,

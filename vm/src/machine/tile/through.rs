@@ -7,7 +7,7 @@ use crate::machine::tile::chosen::ChosenBy;
 use crate::machine::tile::lent::SeenRows;
 use crate::machine::tile::region::{Input, MemberFault, Through};
 use crate::operator::call::check_rows;
-use crate::operator::operand_view::OperandView;
+use crate::operator::operand_view::{MOST_NUMBERS, OperandView};
 use crate::value::array::cell_size;
 use crate::value::ndarray::has_shape;
 use crate::value::{ArrayRows, Fault, NdType, NdView, QType, ScalarType};
@@ -120,7 +120,13 @@ impl Input {
         let seen = view.len();
         for through in &self.through {
             let OperandView::Elements(of) = &through.view else { unreachable!("a view of elements") };
-            view = of(&view).map_err(|fault| through.fault(fault))?;
+            let mut numbers = [0; MOST_NUMBERS];
+            for (number, at) in numbers.iter_mut().zip(&through.sizes) {
+                // SAFETY: the caller's promise: an INT64 stands there.
+                *number = unsafe { frame.add(*at as usize).cast::<i64>().read() };
+            }
+            let numbers = &numbers[..through.sizes.len()];
+            view = of(&view, numbers).map_err(|fault| through.fault(fault))?;
         }
         check_elements(&view, qtype);
         Ok((view, seen))
