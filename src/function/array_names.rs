@@ -124,7 +124,7 @@ impl Draft {
                 let is_undefined = matches!(self.flow().inst(*from).op, SsaOp::Undef);
                 let is_written =
                     || [*at, *from].into_iter().any(|array| self.is_updated_behind(block, array, updated));
-                if self.is_array(*at) && !is_undefined && !self.is_handed_on(block, *from) && is_written() {
+                if self.is_array(*at) && !is_undefined && is_written() && !self.is_handed_on(block, *from) {
                     let name = self.flow().inst(*at).name.map(|name| &*self.function.variables[name.index()]);
                     let name = name.filter(|name| !name.is_empty()).map(|name| format!("`{name}`"));
                     return Err(FunctionError::unsupported(
