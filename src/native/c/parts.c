@@ -15,6 +15,8 @@ __attribute__((unused)) static int32_t part_of(const cembra_array *x, int rank, 
             part->strides[to++] = count > 1 ? mul_i64(step, x->strides[axis]) : (int64_t)size;
             is_empty |= count == 0;
             if (count == 0) continue;
+            /* No place twice: a part has no more elements than its array. */
+            if (count > 1 && step == 0) return CEMBRA_INDEX_OUT_OF_RANGE;
             if (__builtin_mul_overflow(count - 1, step, &last) || __builtin_add_overflow(last, start, &last)) return CEMBRA_INDEX_OUT_OF_RANGE;
         } else if (start < 0) {
             last = start = add_i64(start, length);
@@ -41,6 +43,7 @@ __attribute__((unused)) static int32_t stretched(const cembra_array *x, int rank
 {
     cembra_array all = { 0 };
     int64_t count;
+    for (int axis = 0; axis < rank; axis++) if (shape[axis] < 0) return CEMBRA_DOMAIN;
     int32_t status = count_within(rank, shape, &count);
     if (status == 0) status = stretched_to(x, rank, rank, shape, &all);
     return status == 0 ? copied_array(&all, rank, size, to) : status;

@@ -19,7 +19,7 @@ impl Part {
     /// place, how many, and the distance; else its place, from the end if it is negative.
     ///
     /// # Errors
-    /// A place is outside.
+    /// A place is outside, or there several times.
     ///
     /// # Panics
     /// If there are fewer numbers.
@@ -51,7 +51,8 @@ impl Part {
                 _ => {
                     let last = (count - 1).saturating_mul(step).saturating_add(start);
                     let found = inside(start).ok_or_else(|| outside(start))?;
-                    inside(last).ok_or_else(|| outside(last))?;
+                    // No place twice: a part has no more elements than its array.
+                    inside(last).filter(|_| count == 1 || step != 0).ok_or_else(|| outside(last))?;
                     part.offset += found as isize * stride;
                 }
             }
@@ -116,7 +117,8 @@ mod tests {
             let is_inside = |(places, size): (&Vec<i64>, &usize)| {
                 places.iter().all(|place| (0..*size as i64).contains(place))
             };
-            let are_inside = places.iter().zip(&shape).all(is_inside);
+            let is_once = |places: &Vec<i64>| places.len() < 2 || places[0] != places[1];
+            let are_inside = places.iter().zip(&shape).all(is_inside) && places.iter().all(is_once);
             match rows.view().part(kept, &numbers) {
                 Ok(part) => {
                     assert!(are_inside, "{shape:?} {kept} {numbers:?}");
@@ -137,5 +139,11 @@ mod tests {
             }
         }
         assert!(refused > 200, "{refused}");
+        let rows = NdRows::from_slice(NdType::new(ScalarType::Int64, 1, 0).unwrap(), &[1], &[7i64]).unwrap();
+        for numbers in
+            [[0, i64::MAX, 0], [0, 2, i64::MAX], [0, i64::MAX, i64::MAX], [0, -1, 1], [i64::MIN, 1, 1]]
+        {
+            assert!(rows.view().part(Axes::new([0]).unwrap(), &numbers).is_err(), "{numbers:?}");
+        }
     }
 }

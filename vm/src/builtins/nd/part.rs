@@ -127,10 +127,11 @@ fn stretch(family: &Family, args: &[QType]) -> Option<Overload> {
         && !(0..array.rank()).any(|axis| array.is_unit(axis));
     fits.then(|| {
         viewing(family, args, QType::NdArray(*array), |view, sizes| {
-            let shape: PerAxis = sizes.iter().map(|size| usize::try_from(*size).unwrap_or(0)).collect();
+            let differ = || Fault::Domain { message: "operands could not be broadcast together".into() };
+            let size = |size: &i64| usize::try_from(*size).map_err(|_| differ());
+            let shape = sizes.iter().map(size).collect::<Result<PerAxis, Fault>>()?;
             check_count(&shape)?;
-            view.broadcast_to(&shape)
-                .ok_or_else(|| Fault::Domain { message: "operands could not be broadcast together".into() })
+            view.broadcast_to(&shape).ok_or_else(differ)
         })
     })
 }
